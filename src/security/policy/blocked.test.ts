@@ -211,6 +211,74 @@ describe('the grammar of another shell hides nothing', () => {
   });
 });
 
+describe('a command that a shell or a program gets in another form is met', () => {
+  test.each([
+    "bash -oc pipefail 'touch M'",
+    "bash -euoc pipefail 'touch M'",
+    "bash -euo pipefail -c 'touch M'",
+    "bash -Oc extglob 'touch M'",
+    "bash +Oc extglob 'touch M'",
+    "bash -oOc pipefail extglob 'touch M'",
+    "bash -o errexit -oc pipefail 'touch M'",
+    "sh -oc errexit 'touch M'",
+    "dash -oc errexit 'touch M'",
+    "fish --command='touch M'",
+    "fish --command 'touch M'",
+    "fish --init-command='touch M' -c true",
+    "fish -C'touch M' -c true",
+    "fish -c'touch M'",
+    'choom -n 0 -- touch M',
+    "sg root 'touch M'",
+    "sg root -c 'touch M'",
+    'ssh-agent touch M',
+    'valgrind --tool=none touch M',
+    "capsh -- -c 'touch M'",
+    "capsh --drop=all -- -c 'touch M'",
+    'ld.so /usr/bin/touch M',
+    '/lib64/ld-linux-x86-64.so.2 --argv0 x /usr/bin/touch M',
+    'bash -c \'"$@"\' x touch M',
+    'sh -c \'exec "$@"\' x touch M',
+    "sh -c '$1 M' x touch",
+    'bash -c \'shift; "$@"\' x y touch M',
+    'xargs sh -c \'"$@"\' x <<< "touch M"',
+    'a=(touch M); "${a[@]}"',
+    'a=(touch); "${a[0]}" M',
+    'a=(x touch); "${a[1]}" M',
+    'declare -a a=(touch M); ${a[*]}',
+    'read -ra a <<< "touch M"; "${a[@]}"',
+    'mapfile -t a < <(echo touch); ${a[0]} M',
+    'echo touch M | cat | bash',
+    'echo touch M | tee f | bash',
+    'echo touch M | sort | head -1 | bash',
+    'echo touch M | grep touch | sh',
+    'cat <<< "touch M" | cat | bash',
+  ])('%s', (command) => {
+    expect(judge(command, CONTEXT)).toMatchObject({ decision: 'deny', ruleClass: 'blocked' });
+  });
+
+  test.each([
+    "bash -oc pipefail 'ls touch'",
+    "bash -euo pipefail -c 'echo touch'",
+    'bash -o pipefail build.sh touch',
+    "fish --command='echo hi'",
+    'choom -p 1',
+    "sg root 'ls touch'",
+    'ssh-agent -k',
+    'valgrind --leak-check=full ./touched touch',
+    'capsh --print',
+    'ld.so --list /usr/bin/touch',
+    'sh -c \'echo "$@"\' x touch M',
+    'a=(touch M); echo "${a[@]}"',
+    'a=(ls touch); "${a[@]}"',
+    'set -- ls touch; "$@"',
+    'echo touch M | cat',
+    'echo touch M | wc -l | bash',
+    `${'{ cat; cat; cat; } | '.repeat(40)}bash`,
+  ])('%s is another command', (command) => {
+    expect(judge(command, CONTEXT).decision).toBe('allow');
+  });
+});
+
 describe('what would run later, or under another name, is not judged and so denied', () => {
   const asking = createPolicy({ mode: 'permissive', askCommands: ['touch'] });
   const continued = { ...CONTEXT, isContinued: true };

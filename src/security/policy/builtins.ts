@@ -244,7 +244,7 @@ function linesRead({ input, scope }: Call, names: number): readonly string[] {
     .flatMap((text) => text.split('\n'))
     .filter((line) => line !== '');
   if (names < 2) return boundValues(lines);
-  const separators = new Set([' ', '\t', ...(scope.variables.get('IFS') ?? []).join('')]);
+  const separators = new Set(` \t${(scope.variables.get('IFS') ?? []).join('')}`);
   return boundValues(lines.flatMap((line) => [...splitAt(line, separators), line]));
 }
 

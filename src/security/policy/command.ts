@@ -1,7 +1,7 @@
 /** One simple command: its assignments, redirections and words. */
 import type { Assignment, Command, HereDoc, Redirection as Redirect, Word } from 'unbash';
 import { setOf } from '../list.ts';
-import { type Arg, evaluateText, evaluateWord, literalArg, unknownArg, valuesOf } from './evaluate-word.ts';
+import { type Arg, evaluateText, evaluateWord, listOf, literalArg, unknownArg } from './evaluate-word.ts';
 import { inspectName, inspectQuoted, isPlainWord, recordArithmetic } from './evaluated.ts';
 import { checkDepth, guessScope, type Input, type Scope, type Walk } from './findings.ts';
 import {
@@ -82,7 +82,7 @@ function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope, isTemp
 
 /** What an element may hold; of an associative array the key may be read as well. */
 function elementValues(walk: Walk, element: Word, scope: Scope): readonly string[] {
-  const values = evaluateWord(element, walk.knowledge(scope)).flatMap(valuesOf);
+  const values = evaluateWord(element, walk.knowledge(scope)).flatMap(listOf);
   if (!element.text.startsWith('[')) return values;
   return values.flatMap((value) => {
     const [, key, rest] = /^\[([^]*?)\]\+?=([^]*)$/.exec(value) ?? [];

@@ -128,6 +128,14 @@ export const valuesOf = ({ guesses, readings }: Arg): readonly string[] => [
   ...readings.filter((reading) => reading.includes(ANYWHERE) && !guesses.includes(reading)),
 ];
 
+/** The same for a list, in which the word may become several. */
+export function listOf(arg: Arg): readonly string[] {
+  const several = arg.isMany
+    ? arg.readings.filter((reading) => reading !== '' && !reading.includes(OPEN))
+    : [];
+  return [...new Set([...valuesOf(arg), ...several])];
+}
+
 /** A part of a word. Where it has no readings of its own: its guesses, or nothing. */
 type Piece = Pick<Arg, 'value' | 'guesses'> & Partial<Arg>;
 
@@ -258,7 +266,9 @@ function variablePiece(name: string, knowledge: Knowledge): Piece {
   if (name === 'IFS') return { value: undefined, guesses: [' '], isMany: true };
   if (name === 'PPID' || (name === '0' && given.length === 0))
     return { value: undefined, guesses: [`$${name}`], isMany: true };
-  return { value: undefined, guesses: given, isMany: true, readings: readingsOf(name, knowledge) };
+  // Where all of them are one word after the other, each alone is a path and no command.
+  const guesses = name === '@' || name === '*' ? given.slice(0, 1) : given;
+  return { value: undefined, guesses, isMany: true, readings: readingsOf(name, knowledge) };
 }
 
 /** `"$@"`, which a `for` without a list goes through. */
@@ -286,13 +296,23 @@ const orUndecided = (values: readonly string[]): readonly string[] =>
 function parameterPiece(part: ParameterExpansionPart, knowledge: Knowledge): Piece {
   const { prefix, index, operation, parameter } = part;
   const isPart = prefix !== undefined || index !== undefined;
-  if (isPart || (operation !== undefined && operation.type !== 'Default'))
-    return { value: undefined, guesses: [], isMany: true, readings: partReadings(part, knowledge) };
+  if (isPart || (operation !== undefined && operation.type !== 'Default')) {
+    const isElement = prefix === undefined && operation === undefined;
+    const guesses = isElement ? elements(parameter, index?.text, knowledge) : [];
+    return { value: undefined, guesses, isMany: true, readings: partReadings(part, knowledge) };
+  }
   const plain = variablePiece(parameter, knowledge);
   if (operation === undefined) return plain;
   const other = asReading(evaluateText(operation.operand, knowledge)).guesses;
   const guesses = boundValues([...other, ...plain.guesses]);
   return { value: undefined, guesses, isMany: true, readings: [...other, ...asReading(plain).guesses] };
+}
+
+/** `${a[0]}`, and `${a[@]}`, which is all of them in a row. */
+function elements(name: string, index: string | undefined, { variables }: Knowledge): readonly string[] {
+  const values = variables.get(name) ?? [];
+  const isAll = index === '@' || index === '*';
+  return isAll && values.length > 0 ? [values.join(' ')] : values;
 }
 
 /** `${x%.ts}`, `${a[0]}`, `${!x}`: what is left of a value as a path. */

@@ -1,4 +1,5 @@
 /** What a command would run in turn: shells with a text, wrappers with a command, find and xargs. */
+import { setOf } from '../list.ts';
 import { type Arg, boundValues, literalArg, textOf, unknownArg, valuesOf } from './evaluate-word.ts';
 import {
   type Call,
@@ -87,7 +88,7 @@ function readOptions(call: Call, name: string, spec: OptionSpec, args = call.arg
 function followShell(call: Call, base: string): void {
   const { walk, invocation, args, scope, input } = call;
   if (SHELLS[base] === 'other') guessForeign(walk, firstGuesses(args), scope);
-  const read = readOptions(call, base, SHELL_OPTIONS, withoutPlus(args));
+  const read = readOptions(call, base, SHELL_OPTIONS, plainOptions(args));
   if (read === undefined) return;
   const names = new Set(read.options.map(({ name }) => name));
   if (names.has('help') || names.has('version')) return;
@@ -117,11 +118,23 @@ export function followFile(call: Call, reason: string, scope: Scope): void {
   walkGuesses(call.walk, printed(call.invocation.fedBy), scope);
 }
 
-/** `bash +x` switches options off; for finding the operand it is the same. */
-function withoutPlus(args: readonly Arg[]): Arg[] {
-  return args.map((arg) =>
-    arg.value !== undefined && /^\+[a-zA-Z]+$/.test(arg.value) ? literalArg(`-${arg.value.slice(1)}`) : arg,
-  );
+/**
+ * `bash +x` switches options off; for finding the operand it is the same. In `bash -oc pipefail text` each `o` takes a word
+ * behind the cluster, not the rest of it.
+ */
+function plainOptions(args: readonly Arg[]): Arg[] {
+  const plain: Arg[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const [, letters] = /^[-+]([a-zA-Z]+)$/.exec(args[at]?.value ?? '') ?? [];
+    if (letters === undefined) return [...plain, ...args.slice(at)];
+    const flags = letters.replace(/[oO]/g, '');
+    if (flags !== '') plain.push(literalArg(`-${flags}`));
+    for (const letter of letters.replace(/[^oO]/g, '')) {
+      const name = args[++at];
+      plain.push(literalArg(`-${letter}`), ...(name === undefined ? [] : [name]));
+    }
+  }
+  return plain;
 }
 
 export function followInput(call: Call, base: string, scope: Scope): void {
@@ -153,7 +166,8 @@ const MAX_FOREIGN_WORDS = 200;
 function guessForeign(walk: Walk, text: string, scope: Scope): void {
   const inner = guessScope(scope);
   let left = MAX_FOREIGN_WORDS;
-  for (const piece of text.split(/[\n;|&(){}`]+/)) {
+  // `--command='rm x'` and `-c'rm x'`, too.
+  for (const piece of text.split(/[\n;|&(){}`]+|(?<!\S)--?[\w-]+=|(?<!\S)-[A-Za-z](?=\w)/)) {
     const all = piece.split(/\s+/).map((word) => word.replaceAll(/^(?:[=@!^\\'"-]|e:)+(?=\w)|['"]+$/g, ''));
     const found = all.filter((word) => word !== '').slice(0, left);
     left -= found.length;
@@ -176,6 +190,8 @@ function followWrapper(call: Call, wrapper: Wrapper, base: string): void {
   if (wrapper.textOptions !== undefined && followTextOptions(call, wrapper, inner)) return;
 
   let rest = read.rest;
+  if (wrapper.shell !== undefined && call.args.some(({ value }) => value === '--'))
+    rest = [literalArg(wrapper.shell), ...rest];
   if (base === 'env' || base === 'genv') rest = splitString(call, read);
   changeDirectory(walk, read.options, inner);
   if (wrapper.assignments === true) rest = takeAssignments(walk, rest, inner);
@@ -315,10 +331,17 @@ export function setPositional({ variables }: Scope, args: readonly Arg[]): void 
   variables.set('*', all);
 }
 
-/** Behind `shift` each may be any of them. */
+/** Behind `shift` each is the next one; how many times it ran is not known, so that each may be any. */
 export function shiftPositional({ variables }: Scope): void {
   const all = variables.get('@') ?? [];
-  for (const name of variables.keys()) if (/^[1-9]\d*$/.test(name)) variables.set(name, all);
+  const names = [...variables.keys()].filter((name) => /^[1-9]\d*$/.test(name));
+  const next = names.map((_, index) => variables.get(String(index + 2)) ?? []);
+  names.forEach((_, index) =>
+    variables.set(String(index + 1), boundValues([...(next[index] ?? []), ...all])),
+  );
+  const rest = boundValues([next.flatMap((values) => values.slice(0, 1)).join(' '), ...all]);
+  variables.set('@', rest);
+  variables.set('*', rest);
 }
 
 /** The likeliest of each, in one line. */
@@ -331,13 +354,19 @@ export function textsOf(input: Input): readonly string[] {
   return input.kind === 'pipe' ? printed(input.from) : [];
 }
 
-/** What a command may print, where that is plain to see. */
-function printed(from: readonly Invocation[]): string[] {
-  return from.flatMap(({ args, given, fedBy }) => {
+/** They print what they read, or a part of it. */
+const PASSING = setOf('cat tee head tail tac sort uniq grep egrep fgrep');
+
+/** What a command may print, where that is plain to see. Each is asked once, however many read it. */
+function printed(from: readonly Invocation[], asked = new Set<Invocation>()): string[] {
+  return from.flatMap((invocation) => {
+    if (asked.has(invocation)) return [];
+    asked.add(invocation);
+    const { args, given, fedBy } = invocation;
     const [name = '', ...rest] = args.map(({ guesses }) => guesses[0] ?? '');
-    if (name === 'cat' || name === 'tee') return given;
+    if (PASSING.has(name)) return [...given, ...printed(fedBy, asked)];
     if (name === 'base64' && rest.some((word) => /^-(?:d|D|-decode)$/.test(word))) {
-      return [...given, ...printed(fedBy)].map((text) => Buffer.from(text, 'base64').toString());
+      return [...given, ...printed(fedBy, asked)].map((text) => Buffer.from(text, 'base64').toString());
     }
     if (name === 'find' || name === 'ls') return rest.filter((word) => !word.startsWith('-')).slice(0, 1);
     if (name !== 'echo' && name !== 'printf') return [];

@@ -13,7 +13,7 @@ import type {
 } from 'unbash';
 import { isOwn } from './builtins.ts';
 import { walkCommand, walkRedirects } from './command.ts';
-import { boundValues, evaluateWord, positionalArg, unknownArg, valuesOf } from './evaluate-word.ts';
+import { boundValues, evaluateWord, listOf, positionalArg, unknownArg } from './evaluate-word.ts';
 import { isPlainWord } from './evaluated.ts';
 import {
   type Cwds,
@@ -212,7 +212,7 @@ function walkFor(walk: Walk, { type, name, wordlist, body }: For | Select, scope
   });
   const areNumbers = wordlist !== undefined && values.every(({ value }) => /^\d+$/.test(value ?? ''));
   const given = wordlist === undefined ? [positionalArg(walk.knowledge(scope))] : values;
-  const guesses = boundValues(given.flatMap(valuesOf));
+  const guesses = boundValues(given.flatMap(listOf));
   const { text } = name;
   const isFor = type === 'For' && wordlist !== undefined;
   const isPlain = isFor && values.every(({ value }) => isPlainWord(value));

@@ -203,6 +203,9 @@ const REFUSED = String.raw`
   bash -c 'for f; do cat "$f"; done' a /etc/x
   bash -c 'for f in "$@"; do cat "$f"; done' a b /etc/x
   bash -c 'shift; cat $1' a b /etc/x
+  set -- a /etc/x; a=("$@"); cat "\${a[1]}"
+  a=(x /etc/x); b=("\${a[@]}"); cat "\${b[1]}"
+  a=(x /etc/x); for f in "\${a[@]}"; do cat "$f"; done
   read -ra a <<< "a /etc/x"; cat \${a[1]}
   IFS=: read -r a b <<< a:/etc/x; cat "$b"
   read -ra a <<< "1 2 3 4 5 6 7 8 /etc/x"; cat \${a[8]}

@@ -17,6 +17,8 @@ export interface Wrapper extends OptionSpec {
   readonly argvOptions?: readonly string[];
   /** With one of these nothing is run. */
   readonly idleOptions?: readonly string[];
+  /** The words behind `--` are arguments of this shell. */
+  readonly shell?: string;
   /** Of the shell itself: what it runs acts on this shell. */
   readonly isBuiltin?: true;
   /** Commands that are found in it, for the test of this table. */
@@ -274,6 +276,55 @@ export const WRAPPERS: readonly Wrapper[] = [
       'user scope unit= property= description= slice= setenv= working-directory= pty pipe wait collect quiet uid= gid= nice= send-sighup service-type= shell same-dir help version',
     ),
     examples: { 'systemd-run --user --scope rm x': ['rm x'] },
+  },
+  {
+    names: ['choom'],
+    short: 'n:p:hV',
+    long: list('adjust= pid= help version'),
+    idleOptions: ['p', 'pid'],
+    examples: { 'choom -n 0 -- rm x': ['rm x'] },
+  },
+  {
+    names: ['sg'],
+    short: 'c:',
+    operands: 1,
+    joins: true,
+    textOptions: ['c'],
+    examples: { "sg root 'rm x'": ['rm x'], "sg root -c 'rm x'": ['rm x'] },
+  },
+  {
+    names: ['ssh-agent'],
+    short: 'a:cDdE:kO:P:st:TUuVx',
+    idleOptions: ['k'],
+    examples: { 'ssh-agent -t 5 rm x': ['rm x'] },
+  },
+  {
+    names: ['valgrind'],
+    short: 'dhqv',
+    long: list(
+      'tool= help help-debug version quiet verbose trace-children=? trace-children-skip= child-silent-after-fork=? vgdb=? vgdb-error= track-fds=? time-stamp=? log-fd= log-file= xml=? xml-file= demangle=? num-callers= error-limit=? error-exitcode= exit-on-first-error=? suppressions= gen-suppressions= leak-check=? leak-resolution= show-leak-kinds= errors-for-leak-kinds= show-reachable=? undef-value-errors=? track-origins=? keep-stacktraces= massif-out-file= callgrind-out-file= cachegrind-out-file=',
+    ),
+    examples: { 'valgrind --leak-check=full -q rm x': ['rm x'] },
+  },
+  {
+    names: ['capsh'],
+    short: '',
+    long: list(
+      'print drop= caps= user= uid= gid= groups= keep= inh= addamb= delamb= noamb noenv chroot= secbits= mode= killit= forkfor= quiet shell= current strict supports= has-p= has-i= has-a= has-b= is-uid= is-gid= help',
+    ),
+    shell: 'bash',
+    examples: { "capsh --drop=all -- -c 'rm x'": ['rm x'] },
+  },
+  {
+    names: list(
+      'ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-linux-armhf.so.3 ld-musl-x86_64.so.1 ld-musl-aarch64.so.1',
+    ),
+    short: '',
+    long: list(
+      'list verify inhibit-cache library-path= inhibit-rpath= glibc-hwcaps-prepend= glibc-hwcaps-mask= audit= preload= argv0= list-tunables list-diagnostics help version',
+    ),
+    idleOptions: list('list verify list-tunables list-diagnostics'),
+    examples: { 'ld.so --preload x rm x': ['rm x'], '/lib64/ld-linux-x86-64.so.2 rm x': ['rm x'] },
   },
   { names: ['entr'], short: 'acdnprszx', shellOptions: ['s'], examples: { 'entr -c rm x': ['rm x'] } },
 ];
