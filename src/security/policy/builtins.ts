@@ -63,8 +63,11 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   '.': readFile,
   trap: (call) => {
     const { walk, scope } = call;
-    const [action, signal] = options(call, 'lpP')?.rest ?? [];
-    if (action === undefined || signal === undefined || action.value === '-' || action.value === '') return;
+    const [action, ...signals] = options(call, 'lpP')?.rest ?? [];
+    if (action === undefined || signals.length === 0 || action.value === '-' || action.value === '') return;
+    // It could give variables other values between the commands of later lines.
+    if (walk.context.isContinued === true && !signals.every(({ value }) => /^(?:EXIT|0)$/.test(value ?? '')))
+      recordUnknown(walk, call.invocation.text, scope);
     // It runs later, wherever the shell is then.
     const cwds = joinCwds(scope.cwds, [walk.context.directory]);
     followText(call, action, { ...inside(scope, 'trap'), cwds });

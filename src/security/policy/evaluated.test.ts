@@ -290,6 +290,11 @@ const LEFT = String.raw`
   for i in 1 2; do ls; echo $((i)); done
   i=0; while ((i < 3)); do ls; done
   echo $((0 && (x=1))) $((x))
+  x=1; f() { echo $((x)); }
+  trap 'read x < f' DEBUG
+  trap 'x=$(cat f)' ERR RETURN
+  echo() { x=1; }
+  true() { ls; }
 `;
 
 const SETTLED = String.raw`
@@ -311,6 +316,9 @@ const SETTLED = String.raw`
   x=$(cat f); echo "$x" \${#x} \${x:1}
   ((i = 0))
   OPTIND=1
+  trap 'echo bye' EXIT
+  trap - INT
+  f() { ls; }
 `;
 
 describe('what bash evaluates in a shell that has run other commands', () => {

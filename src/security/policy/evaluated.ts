@@ -105,6 +105,9 @@ export function inspectGiven(walk: Walk, { name, value }: Assigned, scope: Scope
   for (const guess of value?.guesses ?? []) inspectQuoted(walk, guess, scope);
 }
 
+/** Later lines would not do what they say. */
+export const REPLACED = 'a function takes the place of the builtin';
+
 const NUMBER = /^-?\d*$/;
 /** One word that is no option, however it is split. */
 const PLAIN = /^(?!-)(?![^]*\s-)[^*?[\]]*$/;
@@ -137,6 +140,8 @@ export function findLeft(findings: Findings, context: JudgeContext): UnknownView
     context.isContinued === true
       ? each.isOpen || each.names.some((name) => isUnsafe(name, each, findings, context))
       : each.names.some((name) => SET_BY_SHELL.test(name));
+  const replacing = findings.unknowns.find(({ reason }) => reason.startsWith(REPLACED));
+  if (context.isContinued === true && replacing !== undefined) return replacing;
   const part =
     findings.arithmetic.find(isLeft)?.text ??
     (context.isContinued === true ? findInteger(findings)?.text : undefined);

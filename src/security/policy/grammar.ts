@@ -14,7 +14,7 @@ import type {
 import { isOwn } from './builtins.ts';
 import { walkCommand, walkRedirects } from './command.ts';
 import { boundValues, evaluateWord, listOf, positionalArg, unknownArg } from './evaluate-word.ts';
-import { isPlainWord } from './evaluated.ts';
+import { isPlainWord, REPLACED } from './evaluated.ts';
 import {
   type Cwds,
   copyScope,
@@ -171,14 +171,14 @@ function walkFunction(walk: Walk, node: FunctionNode, scope: Scope): void {
     walkCommandNode(walk, body, inside);
     called.cwds = inside.cwds;
   });
-  if (isOwn(name))
-    walk.unknown(`a function takes the place of the builtin ${name}`, sourceOf(node.name, scope), scope);
+  if (isOwn(name)) walk.unknown(`${REPLACED} ${name}`, sourceOf(node.name, scope), scope);
   if (!scope.isConditional) scope.functions.add(name);
   const inner = copyScope(scope, {
     foundIn: [...scope.foundIn, `function ${name}`],
     inFunction: name,
     isBackground: false,
     pipeline: undefined,
+    settled: new Set(),
     // It is called later, from wherever the shell is then.
     cwds: joinCwds(scope.cwds, MOVES.test(scope.source) ? [null] : []),
   });
