@@ -337,3 +337,12 @@ describe('what bash evaluates in a shell that has run other commands', () => {
     expect(blocking.judge('declare c=$x', CONTINUED)).toMatchObject({ decision: 'allow' });
   });
 });
+
+test.each([`((${'a'.repeat(60_000)}))`, `((${'(a['.repeat(20_000)}))`])(
+  'a long text in arithmetic takes no time: %#',
+  (command) => {
+    const started = performance.now();
+    listed.judge(command, CONTEXT);
+    expect(performance.now() - started).toBeLessThan(1500);
+  },
+);

@@ -47,7 +47,7 @@ const NUMBERS =
 const BUILT = /(?<![\w$])[A-Za-z_]\w*[$`]|\$['"]/;
 
 /** What is given a value without being read. */
-const TARGET = /(^|[(,;?:&|])(\s*)[A-Za-z_]\w*(?=\s*(?:\[[^\]]*\]\s*)?=(?!=))/g;
+const TARGET = /(^|[(,;?:&|])(\s*)[A-Za-z_]\w*(?=\s*(?:\[[^\][]*\]\s*)?=(?!=))/g;
 
 /** Which variables decide what is evaluated. */
 export function recordArithmetic(walk: Walk, text: string, scope: Scope): void {

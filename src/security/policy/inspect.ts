@@ -176,7 +176,7 @@ export function inspectArithmetic(
   else if (/\$\(|`|[<>]\(/.test(text))
     walk.unknown('a substitution in arithmetic that cannot be read', text, scope);
   recordArithmetic(walk, text, scope);
-  for (const [, name] of text.matchAll(/([A-Za-z_]\w*)(?:\[[^\]]*\])?\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)/g)) {
+  for (const [, name] of text.matchAll(/\b([A-Za-z_]\w*)(?:\[[^\][]*\])?\s*(?:[-+*/%&|^]|<<|>>)?=(?!=)/g)) {
     if (name !== undefined) walk.assign({ name, text, isNumber: true }, scope);
   }
 }
