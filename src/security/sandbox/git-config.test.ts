@@ -1,35 +1,25 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { namedByConfig, parseGitConfig, readGitConfig } from './git-config.ts';
-import { createHost } from './sandbox.fixture.ts';
+import { createConfigBudget, type NamedByConfig, namedByConfig, readGitConfig } from './git-config.ts';
+import { createHost, type Host } from './sandbox.fixture.ts';
 
-describe('a git configuration', () => {
-  test.for<[string, string]>([
-    ['[core]\n\thooksPath = x', 'x'],
-    ['[CORE]\n  HooksPath=x', 'x'],
-    ['[core] hooksPath = x', 'x'],
-    ['[core]\r\n\thooksPath = x\r\n', 'x'],
-    ['[core]\nhooksPath = "a b"  # comment', 'a b'],
-    ['[core]\nhooksPath = a"; b"c ; comment', 'a; bc'],
-    ['[core]\nhooksPath = a\\\nb', 'ab'],
-    ['[core]\nhooksPath = "a\\"b\\\\c"', 'a"b\\c'],
-    ['; comment\n# comment\n[core "x"]\nhooksPath = x   ', 'x'],
-    ['[core.x]\nhooksPath = x', 'x'],
-  ])('%j', ([text, value]) => {
-    expect(parseGitConfig(text)).toEqual([{ section: 'core', key: 'hookspath', value }]);
-  });
-
-  test('that is no text of the kind has nothing in it', () => {
-    expect(parseGitConfig('\0\u0001[[[\n]]=')).toEqual([]);
-  });
-});
+const MODULE = [
+  'tools/clean.py',
+  'tools/clean/__main__.py',
+  'tools/__init__.py',
+  'tools/clean/__init__.py',
+].map((name) => `project/${name}`);
+const PROXY = ['project/ProxyCommand tools/monitor %h', 'project/tools/monitor'];
+/** Wherever it could be after both changes of directory. */
+const IN_PARENTHESES = ['monitor', 'tools/monitor', 'later/tools/monitor'].map((name) => `project/${name}`);
 
 describe('what it names', () => {
-  function namedIn(
+  function lookAt(
     config: string,
     files: Readonly<Record<string, string>> = {},
     moved: Readonly<Record<string, string>> = {},
-  ): string[] {
+    make: (host: Host) => void = () => undefined,
+  ): NamedByConfig {
     const host = createHost();
     const environment = Object.fromEntries(
       Object.entries(moved).map(([name, path]) => [name, join(host.home, path)]),
@@ -37,14 +27,19 @@ describe('what it names', () => {
     host.write('home/project/.git/config', config);
     for (const [name, text] of Object.entries(files)) host.write(`home/${name}`, text);
     host.link('home/project/tools/link', 'monitor');
+    make(host);
     const git = join(host.workspace, '.git');
-    return namedByConfig(git, {
+    const { paths, links, isWhole } = namedByConfig(git, {
       workTree: host.workspace,
       home: host.home,
       environment,
-      read: readGitConfig,
-    }).map((path) => path.slice(host.home.length + 1));
+      budget: createConfigBudget(),
+      config: readGitConfig,
+    });
+    const inHome = (all: readonly string[]) => all.map((path) => path.slice(host.home.length + 1));
+    return { paths: inHome(paths), links: inHome(links), isWhole };
   }
+  const namedIn = (...about: Parameters<typeof lookAt>): readonly string[] => lookAt(...about).paths;
 
   test.for<[string, string[]]>([
     ['[core]\nhooksPath = .githooks', ['project/.githooks']],
@@ -78,12 +73,49 @@ describe('what it names', () => {
     ],
     ['[tar "tar.xz"]\ncommand = ./tools/monitor', ['project/tools/monitor']],
     ['[sendemail]\nsendmailCmd = ./tools/monitor', ['project/tools/monitor']],
+    ['[core]\nsshCommand = ssh -Ftools/ssh.conf', ['project/tools/ssh.conf']],
+    ['[core]\nsshCommand = ssh -oProxyCommand=tools/monitor', ['project/tools/monitor']],
+    ['[core]\nsshCommand = ssh -oProxyCommand=later/x', ['project/later/x']],
+    ['[core]\nsshCommand = "ssh -o \'ProxyCommand tools/monitor %h\'"', PROXY],
+    ['[core]\nsshCommand = ssh --config=tools/ssh.conf', ['project/tools/ssh.conf']],
+    ['[core]\nsshCommand = env A=tools/monitor ssh', ['project/tools/monitor']],
+    ['[core]\nfsmonitor = `tools/monitor`', ['project/tools/monitor']],
+    ['[core]\nfsmonitor = sh <tools/monitor', ['project/tools/monitor']],
+    ['[alias]\nx = "!\\"${X:-tools/monitor}\\""', ['project/${X:-tools/monitor}', 'project/tools/monitor']],
+    ['[alias]\nx = !cd tools && ./monitor', ['project/monitor', 'project/tools/monitor']],
+    ['[alias]\nx = "!cd tools; sh monitor"', ['project/tools/monitor']],
+    ['[alias]\nx = "!sh -c \'cd tools && sh monitor\'"', ['project/tools/monitor']],
+    ['[alias]\nx = "!(cd later); (cd tools && ./monitor)"', IN_PARENTHESES],
+    [
+      '[alias]\nx = "!cd \\"$(git rev-parse --show-toplevel)/tools\\" && sh monitor"',
+      ['project/tools/monitor'],
+    ],
+    ['[alias]\nx = "!cd ${GIT_PREFIX:-.} && ./tools/monitor"', ['project/tools/monitor']],
+    ['[alias]\nx = !make -C tools -f ./monitor', ['project/monitor', 'project/tools/monitor']],
+    ['[alias]\nx = !git --exec-path status', []],
+    ['[alias]\nx = !python3 -m tools.clean', MODULE],
+    ['[alias]\nx = !python3 -umtools.clean', MODULE],
+    ['[alias]\nx = !git commit -m tools.clean', []],
+    ['[lfs "customtransfer.x"]\npath = tools/monitor', ['project/tools/monitor']],
+    ['[lfs "customtransfer.x"]\npath = python3\nargs = tools/monitor', ['project/tools/monitor']],
+    ['[lfs "extension.x"]\nclean = tools/monitor %f', ['project/tools/monitor']],
+    ['[lfs "extension.x"]\nsmudge = tools/monitor %f', ['project/tools/monitor']],
+    ['[remote "x"]\nurl = ext::tools/monitor %S', ['project/tools/monitor']],
+    ['[remote "x"]\npushUrl = ext::tools/monitor', ['project/tools/monitor']],
+    ['[url "ext::tools/monitor "]\ninsteadOf = https://x', ['project/tools/monitor']],
+    ['[core]\nhooksPath = :(optional).githooks', ['project/.githooks']],
+    // What "tools/up" leads to has its own directory above.
+    ['[core]\nhooksPath = tools/up/../hooks', ['other/hooks']],
   ])('%j', ([config, expected]) => {
+    const make = (host: Host): void => {
+      host.makeDirectory('home/other/inner');
+      host.link('home/project/tools/up', '../../other/inner');
+    };
     const files = ['tools/monitor', 'tools/ssh.conf', 'tools/clean.sh', 'my tools/t'].map((name) => [
       `project/${name}`,
       '',
     ]);
-    expect(namedIn(config, Object.fromEntries(files))).toEqual(expected);
+    expect(namedIn(config, Object.fromEntries(files), {}, make)).toEqual(expected);
   });
 
   test('is also what the user has for all repositories', () => {
@@ -106,6 +138,74 @@ describe('what it names', () => {
       'project/other',
       'project/hooks',
     ]);
+  });
+
+  test('is what an included file names by the name by which it is included, as git takes it', () => {
+    const files = { 'shared/config': '[include]\npath = extra' };
+    const link = (host: Host): void => void host.link('home/project/.git/more', '../../shared/config');
+    expect(namedIn('[include]\npath = more', files, {}, link)).toEqual([
+      'project/.git/more',
+      'project/.git/extra',
+    ]);
+  });
+
+  test('is found in files that include each other, each once', () => {
+    const again = '[include]\npath = config\n[include]\npath = ../other\n'.repeat(8);
+    const startMs = performance.now();
+    const { paths, isWhole } = lookAt(`${again}[core]\nhooksPath = hooks`, {
+      'project/other': `[include]\npath = .git/config\n[include]\npath = other\n`.repeat(8),
+    });
+    expect({ paths, isWhole }).toEqual({
+      paths: ['project/.git/config', 'project/other', 'project/hooks'],
+      isWhole: true,
+    });
+    expect(performance.now() - startMs).toBeLessThan(1000);
+  });
+
+  describe('is not known where there is', () => {
+    const many = (line: (index: number) => string, count: number) =>
+      Array.from({ length: count }, (_, index) => line(index)).join('\n');
+    const included = Object.fromEntries(
+      Array.from({ length: 200 }, (_, index) => [`project/i${index}`, `[include]\npath = i${index + 1}`]),
+    );
+    test.for<[string, string, Readonly<Record<string, string>>]>([
+      ['a very large file', `#${'x'.repeat(3_000_000)}\n[core]\nhooksPath = x`, {}],
+      [
+        'a very large file that is included',
+        '[include]\npath = ../big',
+        { 'project/big': '#'.repeat(3_000_000) },
+      ],
+      ['a very long chain of files', '[include]\npath = ../i0', included],
+      ['a very large number of files', `[include]\n${many((index) => `path = ${index}`, 500)}`, {}],
+      [
+        'a very long command line',
+        `[alias]\nx = !${many((index) => `a/${index}`, 60_000).replaceAll('\n', ' ')}`,
+        {},
+      ],
+      [
+        'a very large number of words',
+        `[alias]\nx = !${many((index) => `a/${index}`, 9000).replaceAll('\n', ' ')}`,
+        {},
+      ],
+      ['a very large number of entries', `[core]\n${many((index) => `pager = ./p${index}`, 5000)}`, {}],
+      ['a path of very many parts', `[alias]\n${many(() => `x = !${'a/'.repeat(2000)}`, 20)}`, {}],
+    ])('%s', ([, config, files]) => {
+      const startMs = performance.now();
+      expect(lookAt(config, files).isWhole).toBe(false);
+      expect(performance.now() - startMs).toBeLessThan(5000);
+    });
+
+    test('nothing of the kind', () => {
+      const branches = many(
+        (index) => `[branch "b${index}"]\n\tremote = origin\n\tmerge = refs/heads/b${index}`,
+        10_000,
+      );
+      expect(lookAt(`${branches}\n[core]\nhooksPath = x`)).toEqual({
+        paths: ['project/x'],
+        links: [],
+        isWhole: true,
+      });
+    });
   });
 
   test('is each hook where all of the work tree is the place for them', () => {

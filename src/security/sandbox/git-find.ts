@@ -1,9 +1,9 @@
 /** Finds git directories as git does: by a directory, a link or a file, in any directory that looks like one, and inside. */
 import { readdirSync } from 'node:fs';
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
 import { realPathOf } from '../../base/config/paths.ts';
-import { isShut, isThere, kindOf, readLinkAt, readPlainFile } from './host-files.ts';
+import { isShut, isThere, kindOf, pathFrom, readLinkAt, readPlainFile } from './host-files.ts';
 
 /** Of one repository, submodules and work trees. */
 const MAX_INNER = 50;
@@ -11,8 +11,12 @@ const MAX_INNER_DEPTH = 8;
 const MAX_INNER_DIRECTORIES = 2000;
 /** As the kernel. */
 const MAX_LINKS = 40;
+/** Directories and links on the way to a git directory. */
+const MAX_STEPS = 1000;
 /** A file that names a directory. */
 const MAX_POINTER_BYTES = 64 * 1024;
+/** Of such a path. Nobody's is longer, and each part of one that is not there would be looked for again and again. */
+const MAX_POINTED = 1024;
 /** In a git directory, where no other one is. */
 const CONTENT = new Set(['objects', 'refs', 'logs', 'hooks', 'info', 'lfs', 'rr-cache', 'branches']);
 const OBEYED = ['hooks', 'config', 'config.worktree', 'commondir'];
@@ -36,6 +40,8 @@ export function gitsOf(directory: string, depends: (path: string) => void) {
     /** On the way from one to the other: exchanged, they would lead to another. */
     links: kind === 'file' ? linksTo(namedBy(real)) : [],
     all: [...new Set(all.flatMap((path) => [path, commonOf(path)]))],
+    /** One of them leads further than is followed. */
+    isFar: [...(kind === 'file' ? [nameIn(real)] : []), ...all.map(commonIn)].some(isFar),
   };
 }
 
@@ -52,10 +58,16 @@ export function isGitDirectory(
 }
 
 function commonOf(git: string): string {
-  const pointer = join(git, 'commondir');
-  const named = isThere(pointer) ? readPointer(pointer).trim() : '';
-  return named === '' ? git : resolve(realPathOf(git), named);
+  const named = commonIn(git);
+  return named === '' || isFar(named) ? git : pathFrom(realPathOf(git), named);
 }
+
+function commonIn(git: string): string {
+  const pointer = join(git, 'commondir');
+  return isThere(pointer) ? readPointer(pointer).trim() : '';
+}
+
+const isFar = (named: string): boolean => named.length > MAX_POINTED;
 
 /** Of a file in place of a git directory. */
 export function targetOf(file: string): string | undefined {
@@ -64,27 +76,48 @@ export function targetOf(file: string): string | undefined {
 }
 
 function namedBy(file: string): string | undefined {
-  const target = /^gitdir:\s*(.+)$/m.exec(readPointer(file))?.[1]?.trim();
-  return target === undefined ? undefined : resolve(dirname(file), target);
+  const target = nameIn(file);
+  return target === '' || isFar(target) ? undefined : pathFrom(dirname(file), target);
+}
+
+const nameIn = (file: string): string => /^gitdir:\s*(.+)$/m.exec(readPointer(file))?.[1]?.trim() ?? '';
+
+/** What may still be looked at: the server does nothing else meanwhile, and a command may have written anything. */
+export interface LookBudget {
+  steps: number;
+  /** Where links lead that were looked at; nothing, where something else is. */
+  readonly links: Map<string, string | undefined>;
 }
 
 /** The symbolic links that a path goes through, each by where it lies. */
-export function linksTo(path = '/'): string[] {
-  const links: string[] = [];
-  const rest = path.split('/').filter((name) => name !== '');
+export function linksTo(path = '/', budget: LookBudget = { steps: MAX_STEPS, links: new Map() }): string[] {
+  const found: string[] = [];
+  const partsOf = (text: string): string[] =>
+    text
+      .split('/')
+      .filter((name) => name !== '')
+      .toReversed();
+  const rest = partsOf(path);
   for (let at = '/'; rest.length > 0; ) {
-    const step = join(at, rest.shift() ?? '');
-    const to = readLinkAt(step);
+    const step = join(at, rest.pop() ?? '');
+    if (!budget.links.has(step)) {
+      if (--budget.steps < 0) break;
+      const kind = kindOf(step);
+      // Behind what is not there is nothing.
+      if (kind === undefined) break;
+      budget.links.set(step, kind === 'link' ? readLinkAt(step) : undefined);
+    }
+    const to = budget.links.get(step);
     if (to === undefined) {
       at = step;
       continue;
     }
-    links.push(step);
-    if (links.length > MAX_LINKS) break;
-    rest.unshift(...to.split('/').filter((name) => name !== ''));
+    found.push(step);
+    if (found.length > MAX_LINKS) break;
+    rest.push(...partsOf(to));
     if (isAbsolute(to)) at = '/';
   }
-  return links;
+  return found;
 }
 
 const readPointer = (file: string): string =>
@@ -98,26 +131,40 @@ export function insideGit(git: string, depends: (path: string) => void): string[
   return [...OBEYED.map((name) => join(git, name)), attributes];
 }
 
+/** What may still be found inside of git directories, and looked at for it. */
+export interface InnerBudget {
+  gits: number;
+  directories: number;
+}
+
+/** Of all repositories together: each one found is a few mounts. */
+export const createInnerBudget = (): InnerBudget => ({ gits: 500, directories: 6000 });
+
 /** The git directories of submodules, theirs, and work trees; or the directories where there are too many. */
 export function findInner(
   git: string,
   depends: (path: string) => void,
+  budget: InnerBudget,
 ): { readonly gits: readonly string[]; readonly overflowing: readonly string[] } {
   const gits: string[] = [];
   const overflowing: string[] = [];
   for (const name of ['modules', 'worktrees']) {
     const top = join(git, name);
-    const found = gitsBelow(top, depends);
-    if (found === undefined || gits.length + found.length > MAX_INNER) overflowing.push(top);
+    const found = gitsBelow(top, depends, budget);
+    if (found === undefined || gits.length + found.length > Math.min(MAX_INNER, budget.gits))
+      overflowing.push(top);
     else gits.push(...found);
   }
+  budget.gits -= gits.length;
   return { gits, overflowing };
 }
 
-function gitsBelow(top: string, depends: (path: string) => void): string[] | undefined {
+function gitsBelow(top: string, depends: (path: string) => void, budget: InnerBudget): string[] | undefined {
   const gits: string[] = [];
   const directories = kindOf(top) === 'directory' ? [top] : [];
+  const most = Math.min(MAX_INNER_DIRECTORIES, budget.directories);
   for (const directory of directories) {
+    budget.directories--;
     depends(directory);
     const isGit = directory !== top && isThere(join(directory, 'HEAD'));
     if (isGit || isShut(directory)) gits.push(directory);
@@ -125,7 +172,7 @@ function gitsBelow(top: string, depends: (path: string) => void): string[] | und
       if (!isGit || !CONTENT.has(name)) directories.push(join(directory, name));
     }
     const isDeep = relative(top, directories.at(-1) ?? top).split('/').length > MAX_INNER_DEPTH;
-    if (isDeep || directories.length > MAX_INNER_DIRECTORIES || gits.length > MAX_INNER) return undefined;
+    if (isDeep || directories.length > most || gits.length > MAX_INNER) return undefined;
   }
   return gits;
 }

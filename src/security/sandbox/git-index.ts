@@ -32,6 +32,8 @@ const MODE_AT = 24;
 const GITLINK = 0xe000;
 const LENGTH_MASK = 0xfff;
 const MAX_NAME_BYTES = 64 * 1024;
+/** Each is looked for. Nobody has as many submodules. */
+const MAX_NAMES = 2500;
 /** Git itself knows nine. */
 const MAX_EXTENSIONS = 64;
 /** Two bits for each entry of the other file, at most. */
@@ -49,9 +51,10 @@ export function findGitlinks(index: string, budget: IndexBudget = { bytes: MAX_I
     const found = readIndex(other, budget, new Set(wanted));
     return { ...found, isWhole: found.isWhole && !wanted.includes(-1) };
   });
+  const all = [...new Set([...names, ...shared.flatMap((each) => each.names)])];
   return {
-    names: [...new Set([...names, ...shared.flatMap((each) => each.names)])],
-    isWhole: isWhole && shared.every((each) => each.isWhole),
+    names: all.slice(0, MAX_NAMES),
+    isWhole: isWhole && shared.every((each) => each.isWhole) && all.length <= MAX_NAMES,
   };
 }
 

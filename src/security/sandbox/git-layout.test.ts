@@ -149,6 +149,45 @@ describe.skipIf(needs('git'))('what git would obey is read-only, and the rest is
     expect(viewOf(profile, join(host.workspace, 'r69/file'))).toMatch(/^writable/);
   });
 
+  test('with the whole work tree where a configuration is not read to its end, and not with others', () => {
+    const host = createHost();
+    const [large, plain] = ['large', 'plain'].map((name) => host.makeRepository(`home/project/${name}`));
+    host.write('home/project/large/.git/config', `#${'x'.repeat(3_000_000)}\n`);
+    const profile = host.profile({ repositories: [large ?? '', plain ?? ''] });
+    expect(viewOf(profile, join(host.workspace, 'large/file'))).toMatch(/^readable/);
+    expect(viewOf(profile, join(host.workspace, 'plain/file'))).toMatch(/^writable/);
+    host.write('home/project/.git/config', `#${'x'.repeat(3_000_000)}\n`);
+    expect(viewOf(host.profile(), join(host.workspace, 'x'))).toMatch(/^readable/);
+  });
+
+  test.for<[string, Readonly<Record<string, string>>]>([
+    ['.git', { '.git': `gitdir: ${'a/'.repeat(2000)}\n` }],
+    ['commondir', { '.git/HEAD': '', '.git/commondir': `${'a/'.repeat(2000)}\n` }],
+  ])('with the whole work tree where %s leads very far', ([, files]) => {
+    const host = createHost();
+    for (const [name, text] of Object.entries(files)) put(host, `far/${name}`, text);
+    const profile = host.profile({ repositories: [join(host.workspace, 'far')] });
+    expect(viewOf(profile, join(host.workspace, 'far/file'))).toMatch(/^readable/);
+    expect(viewOf(profile, join(host.workspace, 'file'))).toMatch(/^writable/);
+  });
+
+  test('with all of .git/modules in those that are left when very many submodules were found', () => {
+    const host = createHost();
+    const repositories = Array.from({ length: 20 }, (_, index) => {
+      for (let inner = 0; inner < 40; inner++)
+        host.write(`home/project/r${index}/.git/modules/m${inner}/HEAD`);
+      host.write(`home/project/r${index}/.git/modules/m0/config`);
+      return host.makeRepository(`home/project/r${index}`);
+    });
+    const profile = host.profile({ repositories });
+    const kinds = (name: string) =>
+      repositories.map((path) => viewOf(profile, join(path, name)).split(' ')[0]);
+    expect(new Set(kinds('.git/modules/m0/config'))).toEqual(new Set(['readable']));
+    expect(kinds('.git/modules/m0/index').slice(0, 10)).toEqual(Array.from({ length: 10 }, () => 'writable'));
+    expect(kinds('.git/modules/m0/index').slice(-5)).toEqual(Array.from({ length: 5 }, () => 'readable'));
+    expect(new Set(kinds('.git/index'))).toEqual(new Set(['writable']));
+  });
+
   test('that are not listed, as far as a second name of what is in them goes', () => {
     const host = createHost();
     const inner = host.makeRepository('home/project/many/x');

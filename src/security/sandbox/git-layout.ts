@@ -4,11 +4,17 @@
  * there are more than can be protected in detail, they are protected as a whole.
  */
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { isInside } from '../../base/config/paths.ts';
-import { type ConfigEntry, namedByConfig, readGitConfig } from './git-config.ts';
-import { findInner, gitsOf, insideGit, linksTo } from './git-find.ts';
+import { isInside, realPathOf } from '../../base/config/paths.ts';
+import {
+  type ConfigBudget,
+  createConfigBudget,
+  namedByConfig,
+  type ReadConfig,
+  readGitConfig,
+} from './git-config.ts';
+import { createInnerBudget, findInner, gitsOf, insideGit } from './git-find.ts';
 import { findGitlinks, type Gitlinks, type IndexBudget, MAX_INDEX_BYTES } from './git-index.ts';
-import { isShut, isThere, stampOf } from './host-files.ts';
+import { isShut, isThere, MAX_PATH, pathFrom, stampOf } from './host-files.ts';
 
 export interface GitLayout {
   /** Read-only where they are there. */
@@ -65,12 +71,14 @@ const MAX_DETAILED = 64;
 const MAX_WORK_TREES = 500;
 /** Submodules that are not there; each is looked for when a command ends. */
 const MAX_ABSENT = 2000;
+/** Submodules of all work trees; each is looked at. */
+const MAX_GITLINKS = 5000;
 /** Edits in place leave no trace in the directories around. */
 const FRESH_MS = 2000;
 
 interface Readers {
   readonly environment: Readonly<Record<string, string>>;
-  config(file: string): readonly ConfigEntry[];
+  config(file: string, budget: ConfigBudget): ReadConfig;
   gitlinks(index: string, budget: IndexBudget): Gitlinks;
 }
 
@@ -78,7 +86,7 @@ interface Readers {
 export function createGitLayouts(
   environment: Readonly<Record<string, string>> = {},
 ): (places: GitPlaces) => GitLayout {
-  const readers: Readers = { environment, config: byStamp(readGitConfig), gitlinks: createGitlinks() };
+  const readers: Readers = { environment, config: createConfigs(), gitlinks: createGitlinks() };
   let last:
     | { places: string; stamps: ReadonlyMap<string, string>; layout: GitLayout; atMs: number }
     | undefined;
@@ -97,30 +105,29 @@ export function createGitLayouts(
   };
 }
 
-/** What could not be read because of others is read the next time. */
-function createGitlinks(): Readers['gitlinks'] {
-  const known = new Map<string, { readonly stamp: string; readonly value: Gitlinks }>();
-  return (index, budget) => {
-    const stamp = stampOf(index);
-    const before = known.get(index);
-    if (before?.stamp === stamp) return before.value;
-    const isAlone = budget.bytes === MAX_INDEX_BYTES;
-    const value = findGitlinks(index, budget);
-    if (known.size > 4 * MAX_WORK_TREES) known.clear();
-    if (value.isWhole || isAlone) known.set(index, { stamp, value });
-    return value;
-  };
-}
+const createGitlinks = (): Readers['gitlinks'] =>
+  byStamp(
+    (index, budget: IndexBudget) => findGitlinks(index, budget),
+    (budget) => budget.bytes === MAX_INDEX_BYTES,
+  );
 
-function byStamp<Value>(read: (path: string) => Value): (path: string) => Value {
+const createConfigs = (): Readers['config'] =>
+  byStamp(readGitConfig, (budget) => budget.bytes === createConfigBudget().bytes);
+
+/** What could not be read because of others is read the next time. */
+function byStamp<Value extends { readonly isWhole: boolean }, Budget>(
+  read: (path: string, budget: Budget) => Value,
+  isAlone: (budget: Budget) => boolean,
+): (path: string, budget: Budget) => Value {
   const known = new Map<string, { readonly stamp: string; readonly value: Value }>();
-  return (path) => {
+  return (path, budget) => {
     const stamp = stampOf(path);
     const before = known.get(path);
     if (before?.stamp === stamp) return before.value;
-    const value = read(path);
+    const isFirst = isAlone(budget);
+    const value = read(path, budget);
     if (known.size > 4 * MAX_WORK_TREES) known.clear();
-    known.set(path, { stamp, value });
+    if (value.isWhole || isFirst) known.set(path, { stamp, value });
     return value;
   };
 }
@@ -130,32 +137,35 @@ function findGitLayout(places: GitPlaces, readers: Readers, depends: (path: stri
   const { roots, home } = places;
   const { obeyed, single, missing, add, addGit } = createObeyed(places, depends);
   const workTrees: WorkTree[] = [];
-  /** Their indexes may name anything. */
+  /** Their indexes and configurations may name anything, or their git directories lie too far away. */
   const unread: string[] = [];
   const budget = { bytes: MAX_INDEX_BYTES };
+  const configBudget = createConfigBudget();
   const plain: string[] = [];
   // The repository around a part of the workspace has its work tree there.
   const around = places.gitDirectories.filter((git) => basename(git) === '.git').map((git) => dirname(git));
-  const queue = [...new Set([...roots, ...around, ...places.repositories])];
+  const queue = new Set([...roots, ...around, ...places.repositories]);
+  let gitlinks = MAX_GITLINKS;
   for (const directory of queue) {
     if (isShut(directory)) {
       obeyed.add(directory);
       continue;
     }
-    const { own, pointer, links, all } = gitsOf(directory, depends);
+    const { own, pointer, links, all, isFar } = gitsOf(directory, depends);
+    if (isFar) unread.push(directory);
     if (pointer !== undefined) add([pointer]);
     for (const link of links) missing.add(link);
     missing.add(join(directory, '.git'));
     // It may be behind a directory that was shut.
     if (own === undefined) obeyed.add(join(directory, '.git'));
-    const trees = [...new Set([directory, ...workTreesOf(own, readers)])];
+    const trees = [...new Set([directory, ...workTreesOf(own, readers, configBudget)])];
     for (const git of all) {
       addGit(git);
-      const { environment, config: read } = readers;
       for (const workTree of trees) {
-        const named = namedByConfig(git, { workTree, home, environment, read });
-        add(named);
-        for (const link of named.flatMap(linksTo)) missing.add(link);
+        const named = namedByConfig(git, { workTree, home, ...readers, budget: configBudget });
+        add(named.paths);
+        for (const link of named.links) missing.add(link);
+        if (!named.isWhole) unread.push(workTree);
       }
     }
     if (roots.includes(directory) && !all.includes(directory)) plain.push(directory);
@@ -164,13 +174,14 @@ function findGitLayout(places: GitPlaces, readers: Readers, depends: (path: stri
     depends(index);
     const { names, isWhole } = readers.gitlinks(index, budget);
     for (const path of trees) {
-      const { there: submodules, absent } = submodulesOf(path, names);
+      gitlinks -= names.length;
+      const { there: submodules, absent } = submodulesOf(path, gitlinks < 0 ? [] : names);
       workTrees.push({ path, index, submodules, absent });
       for (const inner of absent.slice(0, MAX_ABSENT)) depends(join(inner, '.git'));
-      if (!isWhole || absent.length > MAX_ABSENT) unread.push(path);
+      if (!isWhole || gitlinks < 0 || absent.length > MAX_ABSENT) unread.push(path);
       for (const inner of submodules) {
-        if (queue.includes(inner) || !roots.some((root) => isInside(inner, root))) continue;
-        if (queue.length < MAX_WORK_TREES) queue.push(inner);
+        if (queue.has(inner) || !roots.some((root) => isInside(inner, root))) continue;
+        if (queue.size < MAX_WORK_TREES) queue.add(inner);
         else obeyed.add(topOf(inner, path));
       }
     }
@@ -201,6 +212,7 @@ function createObeyed({ roots, overflowing: full }: GitPlaces, depends: (path: s
   const single = new Set<string>();
   const missing = new Set<string>();
   const done = new Set<string>();
+  const innerBudget = createInnerBudget();
   let detailed = 0;
 
   function add(paths: readonly string[]): void {
@@ -216,7 +228,7 @@ function createObeyed({ roots, overflowing: full }: GitPlaces, depends: (path: s
     if (done.has(git)) return;
     depends(git);
     if (isShut(git)) return void obeyed.add(git);
-    const { gits, overflowing } = findInner(git, depends);
+    const { gits, overflowing } = findInner(git, depends, innerBudget);
     // Index and refs cannot be written to then either; a person can still commit.
     if (++detailed > MAX_DETAILED && !roots.includes(git)) obeyed.add(git);
     for (const path of overflowing) obeyed.add(path);
@@ -230,15 +242,15 @@ function createObeyed({ roots, overflowing: full }: GitPlaces, depends: (path: s
   return { obeyed, single, missing, add, addGit };
 }
 
-/** Where `core.worktree` says that the work tree is. */
-const workTreesOf = (git: string | undefined, readers: Readers): string[] =>
+/** Where `core.worktree` says that the work tree is; of a file the last one counts. */
+const workTreesOf = (git: string | undefined, readers: Readers, budget: ConfigBudget): string[] =>
   git === undefined
     ? []
-    : ['config', 'config.worktree']
-        .flatMap((name) => readers.config(join(git, name)))
-        .flatMap(({ section, key, value }) =>
-          section === 'core' && key === 'worktree' && value !== '' ? [resolve(git, value)] : [],
-        );
+    : ['config', 'config.worktree'].flatMap((name) => {
+        const { entries } = readers.config(realPathOf(join(git, name)), budget);
+        const value = entries.findLast(({ section, key }) => section === 'core' && key === 'worktree')?.value;
+        return value === undefined || value.length > MAX_PATH ? [] : [pathFrom(git, value)];
+      });
 
 /** Of the names in an index, in which a command may have written anything: those that are there, and the others. */
 export function submodulesOf(

@@ -10,7 +10,7 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { attempt, succeeds } from '../../base/attempt.ts';
 import { realPathOf } from '../../base/config/paths.ts';
 import { errnoOf } from '../../base/errors.ts';
@@ -18,6 +18,21 @@ import { readUtf8, withFile } from '../../base/files.ts';
 import { canSearch } from '../../base/reach.ts';
 
 export type FileKind = 'directory' | 'file' | 'link' | 'special';
+
+/** The kernel looks for nothing with a longer one. */
+export const MAX_PATH = 4096;
+
+/**
+ * Where a path leads that is written somewhere: the kernel follows links before it goes up from where they lead. A link at
+ * its end stays one.
+ */
+export function pathFrom(base: string, path: string): string {
+  const full = isAbsolute(path) ? path : `${base}/${path}`;
+  const up = /^.*\/\.\.(?=\/|$)/s.exec(full)?.[0];
+  return up === undefined || full.length > MAX_PATH
+    ? resolve(full)
+    : join(realPathOf(up), full.slice(up.length));
+}
 
 /** Of the path itself: a link is a link, wherever it leads. */
 export function kindOf(path: string): FileKind | undefined {
