@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
-import { defaultStateDirectory, isInside, locatePath, startDirectory } from './paths.ts';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { defaultStateDirectory, isInside, locatePath, realPathOf, startDirectory } from './paths.ts';
 
 describe('locatePath', () => {
   it.each([
@@ -95,4 +98,39 @@ describe('defaultStateDirectory', () => {
       expect(defaultStateDirectory({ platform, environment, homedir })).toBe(expected);
     },
   );
+});
+
+describe('realPathOf', () => {
+  it('follows links as far as there is something, and keeps the rest', () => {
+    const root = realpathSync(mkdtempSync(join(tmpdir(), 'paths-')));
+    onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+    mkdirSync(join(root, 'a/b/c'), { recursive: true });
+    symlinkSync('a/b', join(root, 'link'));
+    symlinkSync('gone', join(root, 'broken'));
+    const cases = {
+      'link/c': 'a/b/c',
+      'link/c/x': 'a/b/c/x',
+      'link/x/y/z': 'a/b/x/y/z',
+      broken: 'broken',
+      'broken/x/y': 'broken/x/y',
+      'x/link/y': 'x/link/y',
+      'link/../x': 'a/x',
+      'link/x/../y': 'a/b/y',
+      'link//x//': 'a/b/x',
+    };
+    const found = Object.keys(cases).map((path) => [
+      path,
+      realPathOf(`${root}/${path}`).slice(root.length + 1),
+    ]);
+    expect(Object.fromEntries(found)).toEqual(cases);
+    expect(realPathOf('/')).toBe('/');
+    expect(realPathOf('/nowhere-at-all/x')).toBe('/nowhere-at-all/x');
+  });
+
+  it('takes a moment for a path of thousands of parts', () => {
+    const path = `/nowhere-at-all/${'a/'.repeat(20_000)}b`;
+    const startMs = performance.now();
+    expect(realPathOf(path)).toBe(path);
+    expect(performance.now() - startMs).toBeLessThan(1000);
+  });
 });

@@ -3,6 +3,7 @@
  */
 import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join, posix, relative, resolve, sep, win32 } from 'node:path';
+import { attempt } from '../attempt.ts';
 import { errnoOf } from '../errors.ts';
 
 /** Where a path was typed: relative ones count from `directory`. */
@@ -36,12 +37,31 @@ const isPlain = (path: string): boolean =>
  * exist is followed and the rest is kept as it is.
  */
 export function realPathOf(path: string): string {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    const parent = dirname(path);
-    return parent === path ? path : join(realPathOf(parent), basename(path));
+  const real = attempt(() => realpathSync.native(path));
+  if (real !== undefined) return real;
+  const parents = [path];
+  for (let at = path; at !== dirname(at); ) parents.push((at = dirname(at)));
+  let found = parents.at(-1) ?? path;
+  let next = parents.length - 1;
+  // Nothing is there behind what is not: a path with thousands of parts that are missing takes a dozen looks.
+  for (let from = 1, to = next; from <= to; ) {
+    // Nearly always all but the end is there.
+    const middle = from === 1 && to === parents.length - 1 ? 1 : (from + to) >> 1;
+    const parent = attempt(() => realpathSync.native(parents[middle] ?? ''));
+    if (parent === undefined) from = middle + 1;
+    else {
+      found = parent;
+      next = middle;
+      to = middle - 1;
+    }
   }
+  return join(
+    found,
+    ...parents
+      .slice(0, next)
+      .map((each) => basename(each))
+      .toReversed(),
+  );
 }
 
 /** What is wrong with a path that should be a directory; undefined where it is one. */

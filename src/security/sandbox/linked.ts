@@ -12,15 +12,22 @@ import { isThere, kindOf, readLinkAt } from './host-files.ts';
 const MAX_DEPTH = 3;
 const MAX_ENTRIES = 2000;
 
+/** What may still be listed, of all directories together. */
+export interface LinkBudget {
+  entries: number;
+}
+
 /** Of those paths that are directories; git directories are left to what knows their layout. May be missing, or anywhere. */
 export function linkedFrom(
   paths: readonly string[],
   isEntered: (directory: string) => boolean = () => true,
+  budget: LinkBudget = { entries: Number.POSITIVE_INFINITY },
 ): string[] {
   const targets = new Set<string>();
   for (const path of new Set(paths)) {
+    if (budget.entries <= 0) break;
     if (kindOf(path) !== 'directory' || isThere(join(path, 'HEAD'))) continue;
-    for (const link of linksIn(path, isEntered)) {
+    for (const link of linksIn(path, isEntered, budget)) {
       const target = resolve(dirname(link), readLinkAt(link) ?? '.');
       // One that leads upwards would make all of the workspace read-only.
       if (!isInside(link, target)) targets.add(target);
@@ -29,7 +36,7 @@ export function linkedFrom(
   return [...targets];
 }
 
-function linksIn(top: string, isEntered: (directory: string) => boolean): string[] {
+function linksIn(top: string, isEntered: (directory: string) => boolean, budget: LinkBudget): string[] {
   const links: string[] = [];
   let directories = [top];
   let left = MAX_ENTRIES;
@@ -38,6 +45,7 @@ function linksIn(top: string, isEntered: (directory: string) => boolean): string
     for (const directory of directories) {
       const entries = (attempt(() => readdirSync(directory, { withFileTypes: true })) ?? []).slice(0, left);
       left -= entries.length;
+      budget.entries -= entries.length;
       for (const entry of entries) {
         const path = join(directory, entry.name);
         if (entry.isSymbolicLink()) links.push(path);

@@ -107,6 +107,16 @@ describe('sockets and FIFOs', () => {
     await expect.poll(async () => (await look()).specialFiles).toEqual(['found/pipe']);
   });
 
+  test('of which there are very many are told by the directory that they are in', async () => {
+    const host = createHost();
+    makeFifo(host, 'home/control');
+    host.makeDirectory('home/.npm/x');
+    const names = Array.from({ length: 600 }, (_, index) => join(host.home, '.npm/x', `${index}`));
+    execFileSync('mkfifo', names);
+    const { look } = surveyOf(host);
+    await expect.poll(async () => (await look()).specialFiles.toSorted()).toEqual(['.npm/x', 'control']);
+  });
+
   test('that are gone are not told', async () => {
     const host = createHost();
     const pipe = makeFifo(host, 'home/pipe');

@@ -12,6 +12,7 @@ import { attempt } from '../../base/attempt.ts';
 import { isInside } from '../../base/config/paths.ts';
 import { setOf } from '../list.ts';
 import { isShut, kindOf, readText, shutAround } from './host-files.ts';
+import { placesAround } from './places-around.ts';
 
 export interface Surveyed {
   readonly specialFiles: string[];
@@ -106,9 +107,7 @@ export function createSurvey(options: SurveyOptions) {
       for (const path of special) if (coveredAt(path) === undefined) special.delete(path);
       for (const path of repositories.keys()) if (!isStillOne(path)) repositories.delete(path);
       return {
-        specialFiles: [
-          ...new Set([...special, ...boundSockets()].flatMap((path) => coveredAt(path) ?? [])),
-        ].filter((path) => isShown(path, options)),
+        specialFiles: coveredFor([...special, ...boundSockets()], options),
         repositories: [...repositories].toSorted(([, a], [, b]) => a - b).map(([path]) => path),
         ...overflow.now(),
       };
@@ -226,6 +225,8 @@ const isShown = (path: string, { home, workspace }: SurveyOptions): boolean =>
   (isInside(path, home) || !COVERED.some((root) => isInside(path, root))) &&
   !workspace.some((root) => isInside(path, root));
 
+/** Each is a mount, and a command can make any number of them in a cache. */
+const MAX_SPECIAL = 500;
 /** What is looked at for every command. A command can make any number of them. */
 const MAX_REPOSITORIES = 400;
 const MAX_OVERFLOWING = 100;
@@ -249,6 +250,13 @@ const isUnknown = (directory: string): boolean =>
 /** A special file; or the directory around it, where that is shut and a command could open it. */
 const coveredAt = (path: string): string | undefined =>
   kindOf(path) === 'special' ? path : shutAround(path);
+
+/** Of very many, the directories that they are in. */
+function coveredFor(special: readonly string[], options: SurveyOptions): string[] {
+  const covered = new Set(special.flatMap((path) => coveredAt(path) ?? []));
+  const shown = [...covered].filter((path) => isShown(path, options));
+  return placesAround(shown, MAX_SPECIAL, [options.home]);
+}
 
 function birthtimeOf(directory: string): number {
   const look = (name: string) => statSync(join(directory, name), { throwIfNoEntry: false });
