@@ -12,9 +12,15 @@ import { type GitLayout, submodulesOf } from './git-layout.ts';
 import { isThere, kindOf, namesIn, readLinkAt, stampOf } from './host-files.ts';
 import { obeyedInGit } from './new-repository.ts';
 import { obeyedInHome } from './open-home.ts';
+import { ownStoresIn, pointedIn } from './pointed.ts';
 import type { Around, WatchedPath } from './profile.ts';
 import { missingStartUps, obeyedByLinks } from './protected.ts';
-import { PROTECTED_IN_HOME, PROTECTED_IN_WORKSPACE, PROTECTED_NAMES } from './protected-paths.ts';
+import {
+  CONFIGURATION_IN_CACHES,
+  PROTECTED_IN_HOME,
+  PROTECTED_IN_WORKSPACE,
+  PROTECTED_NAMES,
+} from './protected-paths.ts';
 
 /** A directory that was changed a moment ago can be changed again without another time being noted. */
 const SETTLED_MS = 50;
@@ -36,6 +42,8 @@ export function watchedPaths(input: {
   const candidates = [
     ...git.missing.filter((path) => writable.some((root) => isInside(path, root))),
     ...writable.flatMap((root) => PROTECTED_IN_WORKSPACE.map((name) => join(root, name))),
+    ...writable.flatMap(pointedIn).filter((path) => writable.some((root) => isInside(path, root))),
+    ...CONFIGURATION_IN_CACHES.map((name) => join(home, name)).filter((path) => isThere(dirname(path))),
     ...missingStartUps(home).filter((path) => writable.some((root) => isInside(path, root))),
     ...(isHomeWritable
       ? [...PROTECTED_IN_HOME.map((name) => join(home, name)), ...obeyedInHome(home, input.besidesDots ?? [])]
@@ -55,7 +63,7 @@ export function watchedPaths(input: {
     if (!isWatched || isOpened(path)) return [];
     return [{ path, link, around: aroundOf(dirname(path)) }];
   });
-  const linked = obeyedByLinks(writable, git)
+  const linked = [...obeyedByLinks(writable, git), ...writable.flatMap(ownStoresIn)]
     .filter((path) => writable.some((root) => isInside(path, root)) && !isOpened(path))
     .map((path): WatchedPath => {
       const around = aroundOf(dirname(path));
@@ -87,7 +95,8 @@ export function watchedPaths(input: {
 /** Undefined where nothing is there. */
 function identityOf(path: string): string | undefined {
   const about = attempt(() => statSync(path, { throwIfNoEntry: false, bigint: true }));
-  return about === undefined ? undefined : `${about.dev}:${about.ino}`;
+  // The number of what was removed may be given to what is made next.
+  return about === undefined ? undefined : `${about.dev}:${about.ino}:${about.isDirectory()}`;
 }
 
 function createArounds(): (directory: string) => Around | undefined {

@@ -48,8 +48,12 @@ export const PROTECTED_IN_WORKSPACE: readonly string[] = [
   '.envrc',
   // Hooks and aliases of other version control systems.
   '.hg/hgrc',
+  '.hg/hgrc-not-shared',
+  '.hg/sharedpath',
   '.jj/repo/config.toml',
+  '.jj/workspace-config.toml',
   '.sl/config',
+  '.sl/sharedpath',
   // What npx would start instead of the server, in a client that starts it here.
   'node_modules/.bin/mcp-shell-server',
 ];
@@ -62,6 +66,12 @@ export const WORK_IN_PROTECTED: readonly string[] = ['.claude/worktrees'];
 
 /** The same by what the name is like. */
 export const PROTECTED_NAMES = /\.code-workspace$/;
+
+/** It names compilers and programs that run before them, and lies in a cache that commands can write to. */
+export const CONFIGURATION_IN_CACHES: readonly string[] = [
+  '.ccache/ccache.conf',
+  '.cache/ccache/ccache.conf',
+];
 
 /**
  * Start-up files and programs of the user's, where the directory around them can be written to. Of a home directory that is
@@ -84,6 +94,7 @@ export const PROTECTED_IN_HOME: readonly string[] = [
   '.config/zed',
   '.config/mise',
   '.config/direnv',
+  '.config/ccache',
   '.local/bin',
   '.local/share/systemd',
   '.local/share/applications',
@@ -91,6 +102,7 @@ export const PROTECTED_IN_HOME: readonly string[] = [
   '.cargo/bin',
   '.cargo/config.toml',
   '.cargo/env',
+  ...CONFIGURATION_IN_CACHES,
 ];
 
 /** Those at the top of a home directory, which often lead to a repository of such files that is worked on. */

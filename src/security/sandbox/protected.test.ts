@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { findAppeared, watchedPaths } from './appeared.ts';
@@ -87,8 +88,12 @@ describe('what is read-only in a workspace', () => {
     'project.code-workspace',
     'any name.code-workspace',
     '.hg/hgrc',
+    '.hg/hgrc-not-shared',
+    '.hg/sharedpath',
     '.jj/repo/config.toml',
+    '.jj/workspace-config.toml',
     '.sl/config',
+    '.sl/sharedpath',
   ])('is %s with its directory, which starts programs for a client; it is named where it appears', (name) => {
     const host = createHost();
     const watched = watchedPaths({
@@ -115,6 +120,73 @@ describe('what is read-only in a workspace', () => {
       'readable .vscode/tasks.json',
       'writable .claude/worktrees',
     ]);
+  });
+
+  test.for<[file: string, text: string, obeyed: string]>([
+    ['.hg/sharedpath', '../other/.hg\n', 'other/.hg/hgrc'],
+    ['.hg/sharedpath', 'WORKSPACE/other/.hg', 'other/.hg/hgrc'],
+    ['.hg/sharedpath', '../link/../.hg\n', 'far/.hg/hgrc'],
+    ['.sl/sharedpath', '../other/.sl\n', 'other/.sl/config'],
+    ['.jj/repo', '../store', 'store/config.toml'],
+    ['.jj/repo', 'WORKSPACE/store', 'store/config.toml'],
+  ])('is what %s obeys in the place that it names: %j', ([file, text, obeyed]) => {
+    const host = createHost();
+    host.makeDirectory('home/project/far/away');
+    host.link('home/project/link', 'far/away');
+    host.write(`home/project/${file}`, text.replace('WORKSPACE', host.workspace));
+    const watched = watchedPaths({
+      writable: [host.workspace],
+      git: host.git(),
+      homedir: host.home,
+      opened: [],
+    });
+    expect(protectedOf(host)).toEqual([`home/project/${file}`]);
+    const made = host.write(`home/project/${obeyed}`);
+    // Named where a command made it, and read-only from then on.
+    expect(findAppeared(watched)).toEqual([made]);
+    expect(protectedOf(host)).toEqual([`home/project/${file}`, `home/project/${obeyed}`]);
+  });
+
+  test.for([
+    ['.hg/sharedpath', ''],
+    ['.hg/sharedpath', '/nowhere/else'],
+    ['.jj/repo', 'a/'.repeat(3000)],
+    ['.jj/repo', '\0'],
+  ] as const)('is %s alone where it names nothing in there: %j', ([file, text]) => {
+    const host = createHost();
+    host.write(`home/project/${file}`, text);
+    expect(protectedOf(host)).toEqual([`home/project/${file}`]);
+  });
+
+  test('is named where a file has come in the place of the directory .jj/repo', () => {
+    const host = createHost();
+    host.makeDirectory('home/project/.jj/repo/store');
+    const watched = watchedPaths({
+      writable: [host.workspace],
+      git: host.git(),
+      homedir: host.home,
+      opened: [],
+    });
+    expect(protectedOf(host)).toEqual([]);
+    expect(findAppeared(watched)).toEqual([]);
+    rmSync(join(host.workspace, '.jj/repo'), { recursive: true });
+    const made = host.write('home/project/.jj/repo', '../evil');
+    expect(findAppeared(watched)).toEqual([made]);
+  });
+
+  test('is what very many links lead to, by the directories that it is in', () => {
+    const host = createHost();
+    host.makeDirectory('home/project/.claude/commands');
+    for (let index = 0; index < 300; index++) {
+      host.write(`home/project/docs/prompts/${index}`);
+      host.link(`home/project/.claude/commands/${index}`, `../../docs/prompts/${index}`);
+    }
+    expect(protectedOf(host)).toEqual(['home/project/.claude', 'home/project/docs/prompts']);
+    for (let index = 0; index < 300; index++) {
+      host.write(`home/project/d${index}/x`);
+      host.link(`home/project/.claude/commands/d${index}`, `../../d${index}/x`);
+    }
+    expect(viewOf(host.profile(), join(host.workspace, 'x'))).toMatch(/^readable/);
   });
 
   test('is where a link in such a directory leads, too', () => {
@@ -280,6 +352,30 @@ describe('what is read-only in a workspace', () => {
       'home/project/.git/hooks',
     ]);
   });
+
+  test.for(['.ccache/ccache.conf', '.cache/ccache/ccache.conf'])(
+    'is ~/%s, in a cache that is not',
+    (name) => {
+      const host = createHost();
+      const cache = dirname(host.write(`home/${name}`));
+      host.write(`home/${dirname(name)}/0/x`);
+      const tmpDirectory = host.makeDirectory('state/tmp');
+      for (const workspace of [host.workspace, host.home]) {
+        const profile = host.profile({ tmpDirectory, security: { workspace: [workspace] } });
+        expect(viewOf(profile, join(host.home, name))).toMatch(/^readable/);
+        expect(viewOf(profile, join(cache, '0/x'))).toMatch(/^writable/);
+      }
+      rmSync(join(host.home, name));
+      const watched = watchedPaths({
+        writable: [host.workspace],
+        git: host.git(),
+        homedir: host.home,
+        opened: [],
+      });
+      const made = host.write(`home/${name}`);
+      expect(findAppeared(watched)).toEqual([made]);
+    },
+  );
 
   test('is a part of the home directory only where that can be written to', () => {
     const host = createHost();

@@ -1,5 +1,5 @@
 /** What can be written to and yet must not be: files that programs outside execute or trust. */
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { isInside, realPathOf } from '../../base/config/paths.ts';
 import type { SecuritySettings } from '../../base/settings.ts';
 import type { GitLayout } from './git-layout.ts';
@@ -7,6 +7,8 @@ import { MAX_COPIED_BYTES } from './hard-links.ts';
 import { isThere, kindOf, lookAt, namesIn, readLinkAt, thereOrShut } from './host-files.ts';
 import { linkedFrom } from './linked.ts';
 import { obeyedInHome } from './open-home.ts';
+import { placesAround } from './places-around.ts';
+import { pointedIn } from './pointed.ts';
 import type { Mount } from './profile.ts';
 import type { ProfileInput } from './profile-input.ts';
 import {
@@ -28,6 +30,7 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
   const home = realPathOf(input.homedir);
   const isHomeOpen = writable.some((directory) => isInside(home, directory));
   const opened = input.security.writablePaths.map(realPathOf);
+  const realOf = createRealPaths();
   const candidates = [
     ...writable.flatMap((directory) => inWorkspace(directory, opened)),
     ...obeyedByLinks(writable, input.git),
@@ -39,35 +42,45 @@ export function protectedIn(writable: readonly string[], input: ProtectedInput):
     ...input.installation,
   ];
   const paths = [...new Set(candidates)]
-    // Named by the operator itself; a directory around it is the workspace and no such wish.
-    .filter(
-      (path) => leadsInto(path, writable) && !opened.includes(path) && !opened.includes(realPathOf(path)),
-    )
+    // It lies there, or is a link from elsewhere: a user's start-up files may be those of a repository. What is
+    // named by the operator itself is not meant; a directory around it is the workspace and no such wish.
+    .filter((path) => rootOf(path, writable) !== undefined || rootOf(realOf(path), writable) !== undefined)
+    .filter((path) => !opened.includes(path) && !opened.includes(realOf(path)))
     // What cannot be looked into is protected as a whole: the next command could open it.
     .flatMap(thereOrShut);
-  const protectedPaths = [...new Set(paths.map(realPathOf))]
+  const protectedPaths = [...new Set(paths.map(realOf))]
     // A link that is left leads nowhere, and nothing can be mounted on it.
     .filter((real) => rootOf(real, writable) !== undefined && kindOf(real) !== 'link');
   const work = writable
     .flatMap((directory) => WORK_IN_PROTECTED.map((name) => join(directory, name)))
     .filter((path) => protectedPaths.includes(dirname(path)) && kindOf(path) === 'directory');
   // A directory that is read-only does for what is in it, unless something between them can be written to.
-  const isCovered = (path: string): boolean =>
-    protectedPaths.some(
-      (around) =>
-        around !== path &&
-        isInside(path, around) &&
-        ![...writable, ...work].some((root) => isInside(path, root) && isInside(root, around)),
-    );
+  const closed = new Set(protectedPaths);
+  const open = new Set([...writable, ...work]);
+  const isCovered = (path: string): boolean => {
+    for (let at = path; !open.has(at) && at !== dirname(at); at = dirname(at))
+      if (at !== path && closed.has(at)) return true;
+    return false;
+  };
   return [
     ...protectedPaths.filter((path) => !isCovered(path)).map((path): Mount => ({ kind: 'readable', path })),
     ...work.map((path): Mount => ({ kind: 'writable', path })),
   ];
 }
 
-/** It lies there, or is a link from elsewhere: a user's start-up files may be those of a repository. */
-const leadsInto = (path: string, writable: readonly string[]): boolean =>
-  rootOf(path, writable) !== undefined || rootOf(realPathOf(path), writable) !== undefined;
+/** Of many paths, of which most lie in few directories, behind links that a command may have put one behind the other. */
+function createRealPaths(): (path: string) => string {
+  const known = new Map<string, string>();
+  const remembered = (path: string): string => {
+    const real = known.get(path) ?? realPathOf(path);
+    known.set(path, real);
+    return real;
+  };
+  return (path) => {
+    const inReal = join(remembered(dirname(path)), basename(path));
+    return kindOf(inReal) === 'link' ? remembered(inReal) : inReal;
+  };
+}
 
 /** What start-up files that are links lead to where nothing is yet. */
 export const missingStartUps = (home: string): string[] =>
@@ -77,26 +90,44 @@ export const missingStartUps = (home: string): string[] =>
     return isThere(target) ? [] : [target];
   });
 
-/** What is obeyed because a link in one of those directories leads there. */
-export const obeyedByLinks = (writable: readonly string[], { obeyed }: Pick<GitLayout, 'obeyed'>): string[] =>
-  linkedFrom([...writable.flatMap((directory) => inWorkspace(directory, [])), ...obeyed]);
+/**
+ * What is obeyed because a link in one of those directories leads there. Of too many, the directories that they lie in, or a
+ * root of the workspace.
+ */
+export function obeyedByLinks(
+  writable: readonly string[],
+  { obeyed }: Pick<GitLayout, 'obeyed'>,
+): readonly string[] {
+  const budget = { entries: MAX_LINK_ENTRIES };
+  const from = [...writable.flatMap((directory) => inWorkspace(directory, [])), ...obeyed];
+  const targets = linkedFrom(from, undefined, budget);
+  return [...placesAround(targets, MAX_LINKED, writable), ...(budget.entries <= 0 ? writable : [])];
+}
+
+/** Each is a mount. */
+const MAX_LINKED = 256;
+/** Of directories of hooks and settings, which of four hundred repositories have half as many. */
+const MAX_LINK_ENTRIES = 12_000;
 
 /** Directories with more to protect than can be, one by one: nothing of them can be written to. */
-export const closedIn = (roots: readonly string[], { git }: Pick<ProtectedInput, 'git'>): string[] =>
-  roots.filter((root) => git.closed.includes(root) || namesIn(root, PROTECTED_NAMES).length > MAX_NAMES);
+export function closedIn(roots: readonly string[], { git }: Pick<ProtectedInput, 'git'>): string[] {
+  const closed = new Set([...git.closed, ...obeyedByLinks(roots, git)]);
+  return roots.filter((root) => closed.has(root) || namesIn(root, PROTECTED_NAMES).length > MAX_NAMES);
+}
 
 /**
  * A file in a directory of settings is protected with the directory: a mount on the file alone is gone as soon as a program
  * outside replaces it.
  */
 function inWorkspace(directory: string, opened: readonly string[]): string[] {
-  return PROTECTED_IN_WORKSPACE.flatMap((name) => {
+  const named = PROTECTED_IN_WORKSPACE.flatMap((name) => {
     const path = join(directory, name);
     const around = dirname(path);
     const isWhole = name.includes('/') && !WRITTEN_AROUND.test(name);
     // The file itself may be a link.
     return isWhole && kindOf(around) === 'directory' && !opened.includes(around) ? [around, path] : [path];
   });
+  return [...named, ...pointedIn(directory)];
 }
 
 /**
