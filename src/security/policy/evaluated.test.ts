@@ -343,6 +343,6 @@ test.each([`((${'a'.repeat(60_000)}))`, `((${'(a['.repeat(20_000)}))`])(
   (command) => {
     const started = performance.now();
     listed.judge(command, CONTEXT);
-    expect(performance.now() - started).toBeLessThan(1500);
+    expect(performance.now() - started).toBeLessThan(5000);
   },
 );

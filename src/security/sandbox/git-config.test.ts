@@ -159,7 +159,7 @@ describe('what it names', () => {
       paths: ['project/.git/config', 'project/other', 'project/hooks'],
       isWhole: true,
     });
-    expect(performance.now() - startMs).toBeLessThan(1000);
+    expect(performance.now() - startMs).toBeLessThan(5000);
   });
 
   describe('is not known where there is', () => {

@@ -26,5 +26,5 @@ test('of very many takes a moment', () => {
   const paths = Array.from({ length: 20_000 }, (_, index) => `/w/${index % 100}/${'a/'.repeat(50)}${index}`);
   const startMs = performance.now();
   expect(placesAround(paths, 200)).toHaveLength(100);
-  expect(performance.now() - startMs).toBeLessThan(2000);
+  expect(performance.now() - startMs).toBeLessThan(5000);
 });
