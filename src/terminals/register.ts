@@ -27,7 +27,7 @@ export interface Entry {
   readonly lastRead: Map<string, { readonly line: number; readonly text: string | undefined }>;
 }
 
-/** Nobody knows what stands on its line: somebody else has typed, or perhaps a call that nobody waited for. */
+/** What stands on its line is not known: a person has typed, or perhaps a call that was given up. */
 export function forgetTyped(entry: Entry): void {
   entry.typing.forget();
   entry.passing.forget();

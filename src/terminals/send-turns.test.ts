@@ -90,7 +90,7 @@ test.each([0, 1, 3, 10, 30])('nor is it run when the first is given up after %i 
   await terminal.close();
 });
 
-/** Whoever has learned the number of the shell's marks can print them. */
+/** Who knows the number of the shell's marks can print them. */
 const FORGED = String.raw`printf '\e]133;D;0;himBs;emacs;aid=%s\a\e]133;B;aid=%s\a' "$__mcp_nonce" "$__mcp_nonce"`;
 
 test.for<[string, readonly string[]]>([

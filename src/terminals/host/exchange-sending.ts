@@ -25,7 +25,7 @@ export interface SendingTools {
 /** Who asked. */
 export interface Asker {
   readonly signal: AbortSignal;
-  /** Told as soon as it is typed, before anything that anybody else is told of the terminal. */
+  /** Called as soon as it is typed, before others hear anything of the terminal. */
   onTyped(): void;
 }
 
