@@ -117,7 +117,8 @@ export function createApp(options: AppOptions) {
     /** What would be decided about a command; nothing is run, and nothing is recorded. */
     async explain({ tool, grants, ...request }: ExplainRequest) {
       dispatch.checkGranted(tool ?? 'shell_execute', grants);
-      return security.explain({ ...request, rules: offered.rulesOf(tool) });
+      const isTyped = tool === 'terminal_send_input';
+      return security.explain({ ...request, isTyped, rules: offered.rulesOf(tool) });
     },
     /** Tightens what holds for a principal in this process alone, as it did in another. */
     retighten: security.retighten,

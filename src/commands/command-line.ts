@@ -103,7 +103,9 @@ export function createProgram(setup: Omit<Setup, 'flags' | 'load'>, actions: Act
     .argument('<command>', 'the command, or "-" for JSON lines {"command": …} on stdin')
     .option('--principal <name>', 'for this caller, with its token and restrictions')
     .option('--directory <path>', 'in this working directory')
-    .addOption(oneOf('--tool <name>', 'called through this tool', ['shell_execute', 'shell']))
+    .addOption(
+      oneOf('--tool <name>', 'called through this tool', ['shell_execute', 'shell', 'terminal_send_input']),
+    )
     .option('--json', 'as JSON')
     .action((command: string, options: ExplainFlags) => actions.explainPolicy(flags(), command, options));
 

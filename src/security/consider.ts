@@ -51,6 +51,7 @@ export function createConsider(options: {
         ...request.callerEnvironment,
       },
       protectedProcesses: options.protectedProcesses(),
+      ...(request.isTyped === true && { isContinued: true }),
     };
     return at.argv === undefined
       ? at.policy.judge(request.command, context)

@@ -32,6 +32,8 @@ export interface ConsideredRequest {
   readonly callerEnvironment: Readonly<Record<string, string>>;
   readonly sessionEnvironment: ReadonlyMap<string, string | undefined>;
   readonly rules?: ExtraRules | undefined;
+  /** A line for a shell in a terminal that has run others before. */
+  readonly isTyped?: boolean;
   /** A shell in a terminal, into which the command is typed; there may be none. */
   readonly terminal?: TerminalRequest | undefined;
 }

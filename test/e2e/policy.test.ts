@@ -291,6 +291,16 @@ describe('policy explain', () => {
     expect(stdout).not.toContain('\u001b');
   });
 
+  test.each(['$t M', 'eval "$x"', 'trap "" INT', 'echo $((x))'])(
+    'says what is typed of a line whose variables came with others: %s',
+    (line) => {
+      writeFileSync(join(place.directory, 'config.toml'), '[security]\nblocked_commands = ["touch"]\n');
+      const options = ['--config', join(place.directory, 'config.toml'), line];
+      expect(explain(options).stdout).toMatch(/^ALLOW/);
+      expect(explain(['--tool', 'terminal_send_input', ...options]).stdout).toMatch(/^DENY/);
+    },
+  );
+
   test('ends with 0 where it would run', () => {
     expect(explain(['--json', 'git status']).status).toBe(0);
     const { command, args } = place.command();
