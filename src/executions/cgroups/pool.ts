@@ -43,7 +43,7 @@ const AHEAD_BYTES = 256 * 1024 * availableParallelism();
 /** After this, and then twice as long each time: the mounts of a sandbox go with its last process, which takes a while. */
 const LOOK_AGAIN_MS = 5;
 const MAX_LOOKS = 6;
-const REMOVE_ATTEMPTS = 20;
+const REMOVE_ATTEMPTS = 60;
 const REMOVE_PAUSE_MS = 10;
 /** Writing to it makes the peak what is used now. Version 2 cannot do that, so that no such group is used again. */
 const PEAK = 'memory.max_usage_in_bytes';
