@@ -90,10 +90,13 @@ const BUILTINS: Readonly<Record<string, (call: Call) => void>> = {
   readarray: readLines,
   printf: (call) => {
     const [first, name] = call.args;
-    const word = wordOf(first);
+    const word = first?.value ?? '';
     if (word === '-v' && name !== undefined) assignTo(call, name, formatted(call.args.slice(2)));
     else if (/^-v./.test(word)) assignTo(call, literalArg(word.slice(2)), formatted(call.args.slice(1)));
-    else if (first !== undefined && first.value === undefined && first.isMany) unclear(call);
+    else if (first !== undefined && first.value === undefined && wordOf(first).startsWith('-v')) {
+      recordUnknown(call.walk, first.text, call.scope);
+      unclear(call);
+    } else if (first !== undefined && first.value === undefined && first.isMany) unclear(call);
     else if (first !== undefined && mayBeOption(first)) recordWord(call.walk, first, call.scope);
   },
   getopts: (call) => {

@@ -77,7 +77,7 @@ function walkAssignment(walk: Walk, assignment: Assignment, scope: Scope, isTemp
   // Digits stay digits where others are added.
   const isNumber = index === undefined && isNumberWord(value);
   walk.assign({ name, value: given, text, isNumber, isTemporary, isArray: index !== undefined }, scope);
-  return isPlain && isPlainWord(result.value);
+  return isPlain && (isNumber || isPlainWord(result.value));
 }
 
 /** What an element may hold; of an associative array the key may be read as well. */

@@ -133,6 +133,22 @@ const UNSEEN = String.raw`
   [ * ]
   read a b < f; [ "$a" "$b" ]
   read -r x < f; printf "$x" y
+  read -r x < f; printf -v"$x" y
+  read -r x < f; printf "-v$x" y
+  read -r x < f; w=v; printf "-$w" "$x" y
+  read -r x < f; w=v; test "-$w" "$x"
+  read -r x < f; w=v; test ! "-$w" "$x"
+  read -r x < f; w=v; test 1 -a "-$w" "$x"
+  read -r x < f; v=; test $v-v "$x"
+  read -r x < f; v=; test "\${v}-v" "$x"
+  read -r x < f; v=-; test "$v"v "$x"
+  read -r x < f; for w in a v; do [ "-$w" "$x" ]; done
+  declare w=v; read -r x < f; test "-$w" "$x"
+  read -r a1 < f; y=123; echo \${y:a\⏎1}
+  read -r a1 < f; y=123; echo \${y:1:a\⏎1}
+  read -r a1 < f; b=(1); echo \${b[a\⏎1]}
+  read -r a1 < f; b=([a\⏎1]=2)
+  read -r a1 < f; declare b[a\⏎1]=1
   read a1 < f; x=1; echo $((a$x))
   read a1 < f; echo $((a$#))
   read a1 < f; x=0; echo $((a"1"))
@@ -195,6 +211,9 @@ const HARMLESS = String.raw`
   : {fd}</dev/null; echo $((fd))
   echo \${x}>/dev/null
   printf '%s\n' "$x"; printf "a $x\n"
+  GREEN='\033[32m'; printf "\${GREEN}ok\n"
+  GREEN='\033[32m'; NC='\033[0m'; printf "\${GREEN}%s\${NC}\n" ok
+  [ "$dir/file" = a/file ]
   test "$x" = EVIL
   echo EVIL
 `;
@@ -295,6 +314,9 @@ const LEFT = String.raw`
   trap 'x=$(cat f)' ERR RETURN
   echo() { x=1; }
   true() { ls; }
+  echo \${nope:?}; x=1⏎echo $((x))
+  echo $((1/0)); x=1⏎echo $((x))
+  x=1⏎[ $x -eq 1 ]
 `;
 
 const SETTLED = String.raw`
@@ -319,6 +341,11 @@ const SETTLED = String.raw`
   trap 'echo bye' EXIT
   trap - INT
   f() { ls; }
+  rc=$?; echo $((rc))
+  rc=$?; [ $rc -eq 0 ] || echo bad
+  n=$#; echo $((n-1))
+  a=1; b=$((a+1)); echo $((b+1))
+  ls⏎x=1; echo $((x))
 `;
 
 describe('what bash evaluates in a shell that has run other commands', () => {
@@ -330,6 +357,11 @@ describe('what bash evaluates in a shell that has run other commands', () => {
   test.each(commandsOf(SETTLED))('%s is set by the line itself', (command) => {
     expect(listed.judge(command, CONTINUED)).toMatchObject({ decision: 'allow' });
     expect(blocking.judge(command, CONTINUED)).toMatchObject({ decision: 'allow' });
+  });
+
+  test('what people type at the prompt of another language is no definition', () => {
+    for (const line of ['exit()', 'echo()'])
+      expect(blocking.judge(line, CONTINUED)).toMatchObject({ decision: 'allow' });
   });
 
   test('a text that is read as an array under an allow-list', () => {

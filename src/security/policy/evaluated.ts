@@ -62,12 +62,16 @@ export function recordUnknown({ findings }: Walk, text: string, { isGuess }: Sco
     findings.arithmetic.push({ names: [], unsettled: [], isOpen: true, isSubstituted: false, text });
 }
 
-function record(walk: Walk, text: string, scope: Scope, more: Partial<Arithmetic> = {}): void {
+function record(walk: Walk, given: string, scope: Scope, more: Partial<Arithmetic> = {}): void {
+  // Bash joins lines before it reads names.
+  const text = given.replaceAll('\\\n', '');
   inspectValues(walk, text, scope);
   if (scope.isGuess) return;
-  const bare = text.replace(/['"\\]/g, '');
+  // In a word, quotes end the name of a variable; in arithmetic they are no part of it.
+  const bare = text.replace(/['"\\]/g, more.isWord === true ? ' ' : '');
   const rest = bare.replace(NUMBERS, ' ');
-  const isOpen = more.isOpen === true || BUILT.test(text) || BUILT.test(bare) || /\$(?!\()/.test(rest);
+  const isBuilt = more.isWord !== true && (BUILT.test(text) || BUILT.test(bare));
+  const isOpen = more.isOpen === true || isBuilt || /\$(?!\()/.test(rest);
   const isSubstituted = /\$\(|`|[<>]\(/.test(rest);
   const read = bare
     .replace(/\$\{#\w+(?:\[[@*]\])?\}|\$\{?[#?$!]\}?/g, '1')
@@ -91,8 +95,12 @@ function inspectValues(walk: Walk, text: string, scope: Scope): void {
 /** A word of `test` or `printf` that may turn out to be an option behind which a name is evaluated. */
 export function recordWord(walk: Walk, { text, isGlob, start }: Arg, scope: Scope): void {
   const isFree = isGlob && (start === '' || start.startsWith('-'));
-  record(walk, text, scope, { isWord: true, isOpen: isFree });
+  const isOpen = isFree || BUILT_OPTION.test(text.replace(/\\\n|["'\\]/g, ''));
+  record(walk, text, scope, { isWord: true, isOpen, isQuoted: /^"(?:[^"\\]|\\[^])*"$/.test(text) });
 }
+
+/** A hyphen at the beginning, or behind expansions that may be empty. */
+const BUILT_OPTION = /^(?:\$(?:\w+|\{[^{}]*\}|[^\w{(]))*-/;
 
 /** `${!x}` reads the variable that x names, and evaluates a subscript in that name. */
 export function recordIndirection(walk: Walk, parameter: string, scope: Scope): void {
@@ -108,9 +116,12 @@ export function inspectGiven(walk: Walk, { name, value }: Assigned, scope: Scope
 /** Later lines would not do what they say. */
 export const REPLACED = 'a function takes the place of the builtin';
 
-const NUMBER = /^-?\d*$/;
+const NUMBER = /^(?:-?\d+)?$/;
 /** One word that is no option, however it is split. */
 const PLAIN = /^(?!-)(?![^]*\s-)[^*?[\]]*$/;
+
+/** Of a quoted one, which is one word as it is. */
+const NO_OPTION = /^(?!-)/;
 
 export const isPlainWord = (value: string | undefined): boolean => value !== undefined && PLAIN.test(value);
 
@@ -150,21 +161,25 @@ export function findLeft(findings: Findings, context: JudgeContext): UnknownView
 
 function isUnsafe(
   name: string,
-  { isWord, unsettled }: Arithmetic,
+  { isWord, isQuoted, unsettled }: Arithmetic,
   { assignments }: Findings,
   { environment, inherited, isContinued }: JudgeContext,
 ): boolean {
   if (SHELL_TEXTS.test(name)) return true;
   if (isContinued === true && unsettled.includes(name) && !SHELL_INTEGERS.has(name)) return true;
   const outer = environment?.[name] ?? inherited?.(name) ?? '';
-  if (!(isWord === true ? PLAIN : NUMBER).test(outer)) return true;
+  const plain = isQuoted === true ? NO_OPTION : PLAIN;
+  if (!(isWord === true ? plain : NUMBER).test(outer)) return true;
   return assignments.some(
     (each) =>
       each.name === name &&
       each.isNumber !== true &&
-      !(isWord === true && (each.isPlain === true || isPlainWord(each.value?.value))),
+      !(isWord === true && (each.isPlain === true || isPlain(each.value?.value, plain))),
   );
 }
+
+const isPlain = (value: string | undefined, plain: RegExp): boolean =>
+  value !== undefined && plain.test(value);
 
 const findInteger = ({ assignments, integers }: Findings): Assigned | undefined =>
   assignments.find(({ name, isNumber }) => integers.has(name) && isNumber !== true);

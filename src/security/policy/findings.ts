@@ -70,6 +70,8 @@ export interface Arithmetic {
   readonly isSubstituted: boolean;
   /** It is evaluated only if it turns out to be an option. */
   readonly isWord?: boolean;
+  /** And its value is one word, whatever stands in it. */
+  readonly isQuoted?: boolean;
   readonly text: string;
 }
 

@@ -40,7 +40,14 @@ import { syntaxProblem } from './parse.ts';
 export function walkScript(walk: Walk, script: ParsedScript, scope: Scope): void {
   const problem = syntaxProblem(script);
   if (problem !== undefined) walk.unknown(`bash would not read it: ${problem}`, scope.source, scope);
-  for (const statement of script.commands) walkStatement(walk, statement, scope);
+  let last = 0;
+  for (const statement of script.commands) {
+    // In a terminal a line may have ended early, and the next one is run all the same.
+    const isNextLine = scope.source.slice(last, statement.pos).includes('\n');
+    if (walk.context.isContinued === true && isNextLine) scope.settled.clear();
+    walkStatement(walk, statement, scope);
+    last = statement.end;
+  }
 }
 
 function walkStatement(walk: Walk, { command, background }: Statement, scope: Scope): void {
@@ -171,7 +178,9 @@ function walkFunction(walk: Walk, node: FunctionNode, scope: Scope): void {
     walkCommandNode(walk, body, inside);
     called.cwds = inside.cwds;
   });
-  if (isOwn(name)) walk.unknown(`${REPLACED} ${name}`, sourceOf(node.name, scope), scope);
+  // `exit()` alone is no definition, but what people type at Python's prompt.
+  if (isOwn(name) && body.end > body.pos)
+    walk.unknown(`${REPLACED} ${name}`, sourceOf(node.name, scope), scope);
   if (!scope.isConditional) scope.functions.add(name);
   const inner = copyScope(scope, {
     foundIn: [...scope.foundIn, `function ${name}`],

@@ -235,7 +235,7 @@ export function inspectTest(walk: Walk, expression: TestExpression, scope: Scope
 
 /** A value that can only be a number, whatever happens. */
 export function isNumberWord(word: Word): boolean {
-  if (word.parts === undefined) return /^-?\d*$/.test(word.value);
+  if (word.parts === undefined) return /^(?:-?\d+)?$/.test(word.value);
   const isNumber = (part: SyntaxNode): boolean => {
     if (part.type === 'DoubleQuoted') return part.parts.length === 1 && part.parts.every(isNumber);
     if (part.type === 'SimpleExpansion')
