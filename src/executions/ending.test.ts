@@ -146,6 +146,28 @@ test('where it does not, the tree is measured', async () => {
 });
 
 describe.skipIf(needs('python3'))('of a tree that is measured', () => {
+  /** `exit`, of the first thread alone: the kernel calls the process a zombie then, and shows no memory of it. */
+  const leaving = (work: string): string => `exec python3 -c '
+import ctypes, platform, threading, time
+def work():
+    kept = []
+    ends = time.time() + 20
+    while time.time() < ends:
+        ${work}
+threading.Thread(target=work).start()
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)'`;
+
+  test.each([
+    ['memory', 'kept.append(b"x" * 4000000); time.sleep(0.01)', { memoryLimitBytes: 60 * MIB }],
+    ['processor time', 'pass', { cpuLimitSeconds: 0.5 }],
+  ])('one whose first thread has ended is held to its limit of %s', async (_, work, limits) => {
+    const { finished } = await start(leaving(work), limits);
+    expect(await finished).toMatchObject({
+      reason: 'cpuLimitSeconds' in limits ? 'cpu_limit' : 'memory_limit',
+      survivors: [],
+    });
+  });
+
   test('what forked processes share counts once, until they write to it', async () => {
     const script = `
 import os, time

@@ -49,7 +49,20 @@ export function listProcesses(): ProcessEntry[] {
 export function findProcess(pid: number): ProcessEntry | undefined {
   if (!(pid > 0)) return undefined;
   if (!isLinux) return listWithPs().find((entry) => entry.pid === pid);
-  return attempt(() => parseStat(readSmall(`/proc/${pid}/stat`)));
+  return attempt(() => {
+    const entry = parseStat(readSmall(`/proc/${pid}/stat`));
+    return entry.state === 'Z' && !entry.isZombie
+      ? { ...entry, residentBytes: residentOfThreads(pid) }
+      : entry;
+  });
+}
+
+/** Of a process whose first thread has ended, which the kernel then counts with nothing. */
+function residentOfThreads(pid: number): number {
+  const resident = readdirSync(`/proc/${pid}/task`).map(
+    (thread) => attempt(() => parseStat(readSmall(`/proc/${pid}/task/${thread}/stat`)).residentBytes) ?? 0,
+  );
+  return Math.max(0, ...resident);
 }
 
 /** The very process that was meant, as it is now; undefined where it has ended. */
@@ -198,7 +211,8 @@ function parseStat(stat: string): ProcessEntry {
   return {
     pid: Number(stat.slice(0, nameStart - 1)),
     name: stat.slice(nameStart + 1, nameEnd),
-    isZombie: fields[0] === 'Z' || fields[0] === 'X',
+    // Its first thread may have ended while others go on.
+    isZombie: (fields[0] === 'Z' && field(20) <= 1) || fields[0] === 'X',
     parentPid: field(4),
     groupId: field(5),
     sessionId: field(6),
