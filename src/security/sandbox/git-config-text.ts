@@ -12,6 +12,8 @@ export interface ConfigEntry {
   readonly key: string;
   /** Empty where there is none. */
   readonly value: string;
+  /** As git before 2.45 reads it, where that is another: white space inside of it is blanks. */
+  readonly older?: string;
 }
 
 /** Stands for the end of the text, which git takes for the end of a line. */
@@ -37,7 +39,7 @@ export function parseGitConfig(text: string): ConfigEntry[] {
     } else if (isAlpha(char)) {
       const read = readEntry(source, char);
       if (read === undefined) source.skipLine();
-      else entries.push(entryOf(base + read.key, read.value));
+      else entries.push(entryOf(base + read.key, read));
     } else source.skipLine();
   }
   return entries;
@@ -108,27 +110,30 @@ function readSubsection(source: Source, section: string, space: string): string 
   return source.next() === ']' ? `${section}.${name}` : undefined;
 }
 
-function readEntry(
-  source: Source,
-  first: string,
-): { readonly key: string; readonly value: string } | undefined {
+function readEntry(source: Source, first: string): ({ readonly key: string } & Value) | undefined {
   const key = first + source.take(KEY_RUN);
   let char = source.next();
   while (char === ' ' || char === '\t') char = source.next();
-  if (char === '\n') return { key: key.toLowerCase(), value: '' };
+  if (char === '\n') return { key: key.toLowerCase(), value: '', older: '' };
   if (char !== '=') return undefined;
-  const value = readValue(source);
-  return value === undefined ? undefined : { key: key.toLowerCase(), value };
+  const read = readValue(source);
+  return read === undefined ? undefined : { key: key.toLowerCase(), ...read };
+}
+
+interface Value {
+  readonly value: string;
+  readonly older: string;
 }
 
 /** Without quotes, escapes, a comment and the spaces around it. It goes on in the next line after a backslash. */
-function readValue(source: Source): string | undefined {
+function readValue(source: Source): Value | undefined {
   let value = '';
+  let older = '';
   let spaces = '';
   let isQuoted = false;
   for (;;) {
     let char = source.next();
-    if (char === '\n') return isQuoted ? undefined : value;
+    if (char === '\n') return isQuoted ? undefined : { value, older };
     if (!isQuoted && isSpace(char)) {
       const more = source.take(SPACE_RUN);
       if (value !== '') spaces += char + more;
@@ -137,9 +142,10 @@ function readValue(source: Source): string | undefined {
     if (!isQuoted && (char === '#' || char === ';')) {
       source.skipLine();
       source.next();
-      return value;
+      return { value, older };
     }
     value += spaces;
+    older += ' '.repeat(spaces.length);
     spaces = '';
     if (char === '"') {
       isQuoted = !isQuoted;
@@ -152,7 +158,9 @@ function readValue(source: Source): string | undefined {
       if (escaped === undefined) return undefined;
       char = escaped;
     }
-    value += char + source.take(VALUE_RUN);
+    const more = char + source.take(VALUE_RUN);
+    value += more;
+    older += more;
   }
 }
 
@@ -165,7 +173,7 @@ const SPACE_RUN = /[ \t]+/y;
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', b: '\b', '\\': '\\', '"': '"' };
 
 /** To git a name and a value end where a zero is. */
-function entryOf(written: string, value: string): ConfigEntry {
+function entryOf(written: string, { value, older }: Value): ConfigEntry {
   const name = beforeZero(written);
   const first = name.indexOf('.');
   const last = name.lastIndexOf('.');
@@ -174,6 +182,7 @@ function entryOf(written: string, value: string): ConfigEntry {
     subsection: first === last ? undefined : name.slice(first + 1, last),
     key: name.slice(last + 1).toLowerCase(),
     value: beforeZero(value),
+    ...(older !== value && { older: beforeZero(older) }),
   };
 }
 

@@ -43,6 +43,7 @@ describe('what it names', () => {
 
   test.for<[string, string[]]>([
     ['[core]\nhooksPath = .githooks', ['project/.githooks']],
+    ['[core]\nhooksPath = my\thooks', ['project/my\thooks', 'project/my hooks']],
     ['[core]\nhooksPath = ~/hooks', ['hooks']],
     // Its scripts run those beside the directory.
     ['[core]\nhooksPath = .husky/_', ['project/.husky']],

@@ -161,7 +161,9 @@ export function readGitConfig(file: string, budget: ConfigBudget): ReadConfig {
   if (about.size > Math.min(MAX_FILE_BYTES, budget.bytes)) return { entries: [], isWhole: false };
   budget.bytes -= about.size;
   const text = attempt(() => readPlainFile(file, MAX_FILE_BYTES)) ?? '';
-  const entries = parseGitConfig(text).filter(mayName);
+  const entries = parseGitConfig(text)
+    .flatMap(({ older, ...entry }) => (older === undefined ? [entry] : [entry, { ...entry, value: older }]))
+    .filter(mayName);
   const length = entries.reduce((sum, { value }) => sum + value.length + ENTRY_CHARACTERS, 0);
   return length > MAX_KEPT_CHARACTERS ? { entries: [], isWhole: false } : { entries, isWhole: true };
 }

@@ -47,3 +47,14 @@ describe('a command line of any shape', () => {
     expect(named.length).toBeLessThan(10_000);
   });
 });
+
+test.each([
+  ['%(prefix)/lib/x', '/usr/lib/x'],
+  ['%(prefix)/../srv/x', '/srv/x'],
+  ['~/x', '/home/me/x'],
+  ['~root/x', '/root/x'],
+  ['~nobody-here/x', '/work/~nobody-here/x'],
+  ['x/y', '/work/x/y'],
+])('finds where git looks for %s', (path, expected) => {
+  expect(locate(path, '/work', '/home/me')).toBe(expected);
+});

@@ -1,4 +1,5 @@
 /** Of a command line in a git configuration, the files that it may run: as a shell reads it, and where it changes to. */
+import { readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { basename } from 'node:path';
 import { attempt } from '../../base/attempt.ts';
@@ -54,13 +55,22 @@ export function namedByCommand(line: string, { workTree, home, budget }: Command
   return [...found];
 }
 
-/** With the user's home directory where it is named, by a tilde or by the user's name. */
+/** With a home directory where it is named, by a tilde or by a user's name, or the place where git is installed. */
 export function locate(path: string, base: string, home: string): string {
+  if (path.startsWith(PREFIX)) return pathFrom('/usr', path.slice(PREFIX.length));
   const [, user, rest = ''] = /^~([^/]*)(.*)$/s.exec(path) ?? [];
   if (user === undefined) return pathFrom(base, path);
-  if (user === '') return pathFrom(home, `.${rest}`);
+  const place = user === '' ? home : homeOf(user);
+  return place === undefined ? pathFrom(base, path) : pathFrom(place, `.${rest}`);
+}
+
+const PREFIX = '%(prefix)/';
+
+function homeOf(user: string): string | undefined {
   const own = attempt(() => userInfo());
-  return pathFrom(own?.username === user ? own.homedir : base, own?.username === user ? `.${rest}` : path);
+  if (own?.username === user) return own.homedir;
+  const users = attempt(() => readFileSync('/etc/passwd', 'utf8'))?.split('\n') ?? [];
+  return users.find((line) => line.startsWith(`${user}:`))?.split(':')[5];
 }
 
 /** Placeholders in one word. */
