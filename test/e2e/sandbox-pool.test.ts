@@ -141,12 +141,14 @@ describe.skipIf(needs('bwrap'))('a command that cannot be told', () => {
 describe.skipIf(needs('bwrap'))('a server that is killed while a sandbox is being built', () => {
   test('leaves nothing that the next one does not end', async () => {
     const left: ProcessIdentity[] = [];
-    for (let round = 0; round < 5; round++) {
+    for (let seen = 0; seen < 5; ) {
       const server = startRaw(developer.command());
       closing.push(server.kill);
       await connect(server);
-      left.push(...(await untilBuilding(server)));
+      const building = await untilBuilding(server);
       server.kill();
+      left.push(...building);
+      if (building.length > 0) seen++;
     }
     // Nearly all of it ends by itself; bwrap leaves a process where it is killed right after it has made it.
     const next = await developer.open();
@@ -161,7 +163,7 @@ describe.skipIf(needs('bwrap'))('a server that is killed while a sandbox is bein
     await server.next();
   }
 
-  /** bwrap, and what it has made by then. */
+  /** bwrap, and what it has made by then; nothing where nobody looked while it did, which takes a moment. */
   async function untilBuilding(server: RawProcess): Promise<ProcessIdentity[]> {
     const params = { name: 'shell_execute', arguments: { command: 'sleep 1' } };
     server.say({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
@@ -172,6 +174,7 @@ describe.skipIf(needs('bwrap'))('a server that is killed while a sandbox is bein
         .filter(({ name }) => name === 'bwrap');
       const inner = specs.flatMap(({ pid }) => childrenOf(pid));
       if (inner.length > 0) return [...specs, ...inner];
+      if (server.stdout().includes('"id":1,')) return [];
     }
     throw new Error(`No sandbox was built; stdout: ${server.stdout()}; stderr: ${server.stderr()}`);
   }
