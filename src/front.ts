@@ -84,7 +84,8 @@ export async function createFront(options: FrontOptions) {
     instructions: async (_, tools) => instructionsFor({ ...facts, sandbox: await sandbox.state(), tools }),
     dispatch: async (tool) => (await loadFor(tool)).dispatch,
     onCaller() {
-      loading ??= setTimeout(() => void load(), LOAD_AFTER_MS).unref();
+      // What is wrong with it the first call says.
+      loading ??= setTimeout(() => void load().catch(() => undefined), LOAD_AFTER_MS).unref();
     },
   };
 
