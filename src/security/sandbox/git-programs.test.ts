@@ -53,8 +53,8 @@ test.each([
   ['%(prefix)/../srv/x', '/srv/x'],
   ['~/x', '/home/me/x'],
   ['~root/x', '/root/x'],
-  ['~nobody-here/x', '/work/~nobody-here/x'],
-  ['x/y', '/work/x/y'],
+  ['~nobody-here/x', '/base/~nobody-here/x'],
+  ['x/y', '/base/x/y'],
 ])('finds where git looks for %s', (path, expected) => {
-  expect(locate(path, '/work', '/home/me')).toBe(expected);
+  expect(locate(path, '/base', '/home/me')).toBe(expected);
 });
