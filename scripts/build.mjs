@@ -124,7 +124,7 @@ await makeCodeCaches(`${root}/dist`).catch((error) => {
 
 /**
  * The process that forks for the server is a C program. It is linked statically, so that it runs with any C library: with
- * musl where it is installed, for each of its processes has a fifth of the memory then. Where there is no compiler, or on
+ * musl where it is installed, for its processes are smaller then. Where there is no compiler, or on
  * another system, the server forks by itself.
  */
 function buildForker() {
